@@ -19,7 +19,7 @@ from cepheid import Queries
 from cepheid.api.many.running import many_stream
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.times import ticks
-from cepheid.engine.many.tables.level import Extra, Rules
+from cepheid.engine.many.tables.level import ChainRules, Extra
 from cepheid.engine.many.tables.shared import ChainKind, SharedTier, TextRules
 from cepheid.engine.many.tables.tables import SharedTables
 from cepheid.kernel import shared as k
@@ -57,7 +57,7 @@ class Pattern:
         constants = self.constants.take(pa.array(np.zeros(count, np.int64)))
         chain = self.kind.chain
         return TextRules(
-            self.kind, Rules(chain, np.arange(count), constants, tuple(self._extras(queries, filtered=filtered)))
+            self.kind, ChainRules(chain, np.arange(count), constants, tuple(self._extras(queries, filtered=filtered)))
         )
 
     def _extras(self, queries: Workload, *, filtered: bool) -> Iterator[Extra]:

@@ -18,7 +18,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.algebra_machine import AlgebraMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.kernel_machine import KernelMachine
-from cepheid.engine.machines.policy import Policy, When
+from cepheid.engine.machines.policy import CompilePolicy, Policy
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.machines.stack_machine import StackMachine
 from cepheid.engine.matches.join_matches import JoinMatches
@@ -27,7 +27,7 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern.binding.bind import Bound
 from cepheid.plan.spec import STACKS, read_plan
 
-COMPILED = Policy(When.NOW, at_once=True)
+COMPILED = Policy(CompilePolicy.NOW, at_once=True)
 
 # Ways to test a second equivalence attribute: when a match is complete, by a stack for each pair of values, and as soon
 # as two events are there.

@@ -29,7 +29,7 @@ from bench.ours import Ours
 from cepheid import Query
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import CepheidError
-from cepheid.plan.spec import STACKS, PlanSpec, Way, order_of
+from cepheid.plan.spec import STACKS, PlanKind, PlanSpec, order_of
 from cepheid.testing import Case, read_cases
 
 BATCH = 100_000
@@ -106,7 +106,7 @@ def _joins(every: int) -> Iterator[tuple[str, CompiledQuery, PlanSpec]]:
     table = pa.table({"ts": [1], "type": ["A"], "id": [1], "n": [1], "price": [1.5]})
     compiled = Ours(Query(FOUR), table).compiled
     for order in permutations("abcd"):
-        yield f"four: {', '.join(order)}", compiled, PlanSpec(Way.LAZY, order)
+        yield f"four: {', '.join(order)}", compiled, PlanSpec(PlanKind.LAZY, order)
 
 
 def watch_memory(window: int, events: int, volume: int) -> None:

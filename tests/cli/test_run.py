@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cepheid.cli.sources import Place, Table, find_source
+from cepheid.cli.sources import FileSource, Table, find_source
 from cepheid.errors import CepheidError
 from cepheid.spark.failures import explain_failure
 from cepheid.spark.run import check_java
@@ -128,8 +128,8 @@ class TestSource:
             assert "write table:NAME for a table" in caught.value.remedy
 
     def test_what_is_elsewhere(self) -> None:
-        assert find_source("s3a://b/day.parquet", None, stream=False) == Place("s3a://b/day.parquet", "parquet")
-        assert find_source("s3a://b/day", "orc", stream=True) == Place("s3a://b/day", "orc")
+        assert find_source("s3a://b/day.parquet", None, stream=False) == FileSource("s3a://b/day.parquet", "parquet")
+        assert find_source("s3a://b/day", "orc", stream=True) == FileSource("s3a://b/day", "orc")
         with pytest.raises(CepheidError, match="does not show the format") as caught:
             find_source("s3a://b/day", None, stream=False)
         assert "--from-format" in caught.value.remedy
@@ -151,7 +151,7 @@ class TestSource:
         folder.mkdir()
         (folder / name).write_bytes(content)
         (folder / "_SUCCESS").write_text("")
-        assert find_source(str(tmp_path), None, stream=True) == Place(tmp_path.as_uri(), form, options, first)
+        assert find_source(str(tmp_path), None, stream=True) == FileSource(tmp_path.as_uri(), form, options, first)
         assert find_source(str(folder / name), None, stream=False).form == form
 
     def test_a_directory_without_files(self, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ class TestSource:
         with pytest.raises(CepheidError, match="some of its files may be obsolete") as caught:
             find_source(str(tmp_path), None, stream=False)
         assert "--from-format delta" in caught.value.remedy
-        assert find_source(str(tmp_path), "delta", stream=True) == Place(tmp_path.as_uri(), "delta")
+        assert find_source(str(tmp_path), "delta", stream=True) == FileSource(tmp_path.as_uri(), "delta")
 
 
 class TestFailures:

@@ -23,7 +23,7 @@ from cepheid.values.bindings import Bindings
 from cepheid.values.columns import column_values
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event, read_events
-from cepheid.values.user_functions import Time
+from cepheid.values.user_functions import UserTime
 
 Instant = tuple[Event, ...]
 Register = dict[str, Any]
@@ -185,7 +185,7 @@ class AutomatonOracle:
             return None
         compiler = Compiler(self.query, output=True)  # S3: what is missing is TRUE in an atom; here it is no atom
         assigned = {name: compiler.compile(value)(here) for name, value in arc.assigns.items()}
-        plain = {name: int(value) if isinstance(value, Time) else value for name, value in assigned.items()}
+        plain = {name: int(value) if isinstance(value, UserTime) else value for name, value in assigned.items()}
         return {**here.register, **plain}
 
     def holds(self, condition: Any, here: Bindings) -> bool:

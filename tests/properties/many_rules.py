@@ -22,7 +22,7 @@ from cepheid.engine.many.protocol import RULE
 from cepheid.engine.many.routed.concerns import concerns
 from cepheid.engine.many.routed.routed import RoutedTier
 from cepheid.engine.many.routed.routers import AllPairs
-from cepheid.engine.many.routed.variants import Template
+from cepheid.engine.many.routed.variants import VariedTemplate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.rows import arrival_of
@@ -31,7 +31,7 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.templates.template import Joined
-from cepheid.pattern.tree.nodes import Automaton, Program, Query, Window
+from cepheid.pattern.tree.nodes import AutomatonPattern, Program, QueryTree, Window
 from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, substitute, walk
 from cepheid.plan.spec import AUTO
 from cepheid.testing.strategies import GeneratedQuery
@@ -117,7 +117,7 @@ def rule_sets(draw: st.DrawFn, query: GeneratedQuery, *, most: int = 4) -> RuleS
         columns[name] = values
         return ex.Name(name)
 
-    def parametrised(tree: Query) -> Query:
+    def parametrised(tree: QueryTree) -> QueryTree:
         sees = None if tree.sees is None else rewrite(tree.sees, change)
         tree = replace(rewrite_expressions(tree, lambda e: rewrite(e, change)), sees=sees)
         within = tree.within
@@ -201,7 +201,7 @@ class Together:
         types = declared and {name: tuple(given) for name, given in declared.items()}
         roles = replace(roles, types=types or None)
         self.schema: Schema = make_schema(events, roles)
-        self.template = Template(query.program, roles, options.get("functions") or {}, self.schema, params)
+        self.template = VariedTemplate(query.program, roles, options.get("functions") or {}, self.schema, params)
         self.template.few_windows = 0
         self.factory = MachineFactory(engine, AUTO, None)
         self.stream = InputStream(self.schema, once=False)
@@ -269,4 +269,4 @@ def by_rule(rows: Sequence[Row]) -> list[Row]:
 
 def is_own(program: Program) -> bool:
     """Whether it is an automaton of the user's own."""
-    return isinstance(program.queries[0].pattern, Automaton)
+    return isinstance(program.queries[0].pattern, AutomatonPattern)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid.pattern.expressions.parameters import literal
-from cepheid.pattern.tree.nodes import Output, Return
+from cepheid.pattern.tree.nodes import Output, ReturnItem
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, rows, scenarios
 from cepheid.testing.strategies.schemas import TIME
 
@@ -127,7 +127,7 @@ def test_that_the_reference_gives_the_same_changes(scenario: Scenario, chance: R
 def test_that_equal_rows_are_not_taken_back_and_given(scenario: Scenario, chance: Random, speculate: int | str) -> None:
     """S15.2: of rows that show little of the events that were chosen, most stay when another event is chosen."""
     query, events = scenario
-    query = query.but(returns=(Return(literal(1), "one"),))
+    query = query.but(returns=(ReturnItem(literal(1), "one"),))
     for changes in play(query.make().session(speculate=speculate), script(events, chance)):
         assert not Counter(shown(changes.added)) & Counter(shown(changes.removed))
 

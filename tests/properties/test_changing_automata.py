@@ -16,7 +16,7 @@ from cepheid.pattern.automata.registers import EVENT
 from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import INT
-from cepheid.pattern.tree.nodes import Arc, Automaton, Fires
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires
 from cepheid.pattern.tree.walk import rewrite
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, GeneratedQuery, automata, streams
@@ -34,8 +34,8 @@ def named(query: GeneratedQuery) -> GeneratedQuery:
     return query.but(pattern=replace(automaton_of(query), arcs=arcs))
 
 
-def automaton_of(query: GeneratedQuery) -> Automaton:
-    assert isinstance(query.tree.pattern, Automaton)
+def automaton_of(query: GeneratedQuery) -> AutomatonPattern:
+    assert isinstance(query.tree.pattern, AutomatonPattern)
     return query.tree.pattern
 
 
@@ -62,7 +62,7 @@ def draw_changes(query: GeneratedQuery, chance: Random, times: range, *, count: 
     return found
 
 
-def with_other_constants(arc: Arc, more: int) -> Arc:
+def with_other_constants(arc: ArcClause, more: int) -> ArcClause:
     """An arc whose integers are greater."""
 
     def change(node: ex.Expression) -> ex.Expression:
@@ -94,7 +94,7 @@ def rows(matches: Matches) -> Rows:
 
 def told_by_conditions(query: GeneratedQuery, log: list[Change]) -> GeneratedQuery:
     """The lifetimes of arcs that take events as conditions on the times of these events."""
-    arcs: dict[str | None, Arc] = {arc.name: arc for arc in automaton_of(query).arcs}
+    arcs: dict[str | None, ArcClause] = {arc.name: arc for arc in automaton_of(query).arcs}
     since, until = dict[str | None, Any](), dict[str | None, Any]()
     for change in log:
         if isinstance(change, RemoveArc):
@@ -104,7 +104,7 @@ def told_by_conditions(query: GeneratedQuery, log: list[Change]) -> GeneratedQue
             since[change.arc.name], until[change.arc.name] = change.at, change.until
     now = ex.Attribute(EVENT, ex.Index.ONE, TIME)
 
-    def limited(arc: Arc) -> Arc:
+    def limited(arc: ArcClause) -> ArcClause:
         tests = [] if arc.condition is None else [arc.condition]
         if since.get(arc.name) is not None:
             tests.append(ex.Compare(">", now, ex.Literal(since[arc.name], INT)))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.nodes import Event, Output, Program, Stream
+from cepheid.pattern.tree.nodes import EventPattern, FromStream, Output, Program
 from cepheid.pattern.tree.walk import walk
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, streams
@@ -44,9 +44,9 @@ def test_that_a_composite_event_starts_after_the_one_before_it_ends(query: Gener
         tables[str(maker.into)] = pa.table(columns)
     merged = pa.concat_tables((tables[stream.name] for stream in last.streams), promote_options="default")
     seen = next((stream.types for stream in last.streams if stream.types), ())
-    source = Stream("merged", (*seen, *(str(maker.into) for maker in makers)) if seen else ())
+    source = FromStream("merged", (*seen, *(str(maker.into) for maker in makers)) if seen else ())
     alone = replace(query, program=Program((replace(last, streams=(source,)),)))
-    variables = [str(node.variable) for node in walk(name_events(last.pattern)) if isinstance(node, Event)]
+    variables = [str(node.variable) for node in walk(name_events(last.pattern)) if isinstance(node, EventPattern)]
     expected = []
     for match in alone.make().match(merged).to_pylist():
         bound = [match[variable] for variable in variables]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
-from cepheid.pattern.tree.nodes import Event, Program, Query, Return
+from cepheid.pattern.tree.nodes import EventPattern, Program, QueryTree, ReturnItem
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import GeneratedQuery, Scope, Sort, conditions, expressions, schemas, streams
 from cepheid.testing.strategies.scope import columns_of, parts_of
@@ -20,8 +20,8 @@ NULL, TRUE = literal(None), literal(True)
 
 def agree(pair: Pair, events: pa.Table) -> None:
     """Both expressions have the same value on every event."""
-    returns = tuple(Return(expression, name) for expression, name in zip(pair, ("one", "other"), strict=True))
-    query = GeneratedQuery(Program((Query(Event(("A",), "a"), returns=returns),)))
+    returns = tuple(ReturnItem(expression, name) for expression, name in zip(pair, ("one", "other"), strict=True))
+    query = GeneratedQuery(Program((QueryTree(EventPattern(("A",), "a"), returns=returns),)))
     for row in query.make().match(events).to_pylist():
         assert to_json(row["one"]) == to_json(row["other"]), query.text
 
@@ -36,10 +36,13 @@ OF_CONDITIONS: dict[str, Callable[[ex.Expression, ex.Expression], Pair]] = {
     "twice not": lambda p, q: (ex.Not(ex.Not(p)), p),
     "AND in another order": lambda p, q: (ex.And((p, q)), ex.And((q, p))),
     "OR absorbs": lambda p, q: (ex.IsNull(ex.Or((p, ex.And((p, q))))), ex.IsNull(p)),
-    "NULL wins over TRUE": lambda p, q: (ex.And((p, NULL)), ex.Case(None, (ex.When(ex.Not(p), literal(False)),), NULL)),
+    "NULL wins over TRUE": lambda p, q: (
+        ex.And((p, NULL)),
+        ex.CaseWhen(None, (ex.When(ex.Not(p), literal(False)),), NULL),
+    ),
     "CASE takes what is TRUE": lambda p, q: (
-        ex.Case(None, (ex.When(p, literal(1)),), literal(0)),
-        ex.Case(None, (ex.When(ex.Call("coalesce", (p, literal(False))), literal(1)),), literal(0)),
+        ex.CaseWhen(None, (ex.When(p, literal(1)),), literal(0)),
+        ex.CaseWhen(None, (ex.When(ex.Call("coalesce", (p, literal(False))), literal(1)),), literal(0)),
     ),
 }
 
@@ -67,11 +70,11 @@ OF_VALUES: dict[str, Callable[[ex.Expression, ex.Expression, ex.Expression], Pai
     ),
     "least": lambda x, y, z: (
         compare("<=")(ex.Call("least", (x, y)), x),
-        ex.Case(None, (ex.When(ex.IsNull(x), NULL),), TRUE),
+        ex.CaseWhen(None, (ex.When(ex.IsNull(x), NULL),), TRUE),
     ),
     "CASE of a subject": lambda x, y, z: (
-        ex.Case(x, (ex.When(y, literal(1)), ex.When(z, literal(2))), literal(3)),
-        ex.Case(
+        ex.CaseWhen(x, (ex.When(y, literal(1)), ex.When(z, literal(2))), literal(3)),
+        ex.CaseWhen(
             None,
             (ex.When(compare("=")(x, y), literal(1)), ex.When(compare("=")(x, z), literal(2))),
             literal(3),
@@ -100,7 +103,7 @@ def _signs(x: ex.Expression, y: ex.Expression) -> ex.Expression:
 
 
 def _unless_null(x: ex.Expression, y: ex.Expression) -> ex.Expression:
-    return ex.Case(None, (ex.When(ex.IsNull(y), NULL),), x)
+    return ex.CaseWhen(None, (ex.When(ex.IsNull(y), NULL),), x)
 
 
 @st.composite

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.nodes import Column, Negation, Output, Pattern, Query, Selection, Seq, Strategy, Window
+from cepheid.pattern.tree.nodes import (
+    KeyColumn,
+    Negation,
+    Output,
+    PatternTree,
+    QueryTree,
+    Selection,
+    Seq,
+    Strategy,
+    Window,
+)
 from cepheid.pattern.tree.uses import variables
 from cepheid.pattern.tree.walk import rewrite, walk
 from cepheid.testing.outcomes import to_json
@@ -124,7 +134,7 @@ def by_key(events: pa.Table) -> Iterator[pa.Table]:
 def test_that_partitions_do_not_see_each_other(scenario: Scenario) -> None:
     """S3, S6, S8, S12: PARTITION BY is one query per value; NULLs are a value."""
     query, events = scenario
-    query = query.but(partition_by=(Column(KEY),))
+    query = query.but(partition_by=(KeyColumn(KEY),))
     apart = sum((bag(query, part) for part in by_key(events)), Counter[str]())
     assert bag(query, events) == apart
 
@@ -163,11 +173,11 @@ def test_that_a_negation_only_removes(scenario: Scenario) -> None:
     assert bag(query.but(pattern=tree.pattern), events) <= bag(positive_part(query, tree), events)
 
 
-def positive_part(query: GeneratedQuery, tree: Query) -> GeneratedQuery:
+def positive_part(query: GeneratedQuery, tree: QueryTree) -> GeneratedQuery:
     """The query without its negated components and what is said of them."""
     absent = {str(node.event.variable) for node in walk(tree.pattern) if isinstance(node, Negation)}
 
-    def drop(node: Pattern) -> Pattern:
+    def drop(node: PatternTree) -> PatternTree:
         return Seq(tuple(p for p in node.parts if not isinstance(p, Negation))) if isinstance(node, Seq) else node
 
     left = [replace(s, variables=tuple(v for v in s.variables if v not in absent)) for s in tree.strategies]

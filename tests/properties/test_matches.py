@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.nodes import Event, Negation, Pattern, Ties
+from cepheid.pattern.tree.nodes import EventPattern, Negation, PatternTree, Ties
 from cepheid.pattern.tree.walk import walk
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, merges, programs, scenarios, streams
 from cepheid.testing.strategies.schemas import TIME, TYPE
@@ -41,7 +41,7 @@ def test_that_the_columns_are_known_before_running(scenario: Scenario) -> None:
     made = query.make()
     matches = made.match(events)
     assert made.schema(events.schema) == matches.schema == matches.to_arrow().schema
-    named = query.tree.returns or [v for v in walk(name_events(query.tree.pattern)) if isinstance(v, Event)]
+    named = query.tree.returns or [v for v in walk(name_events(query.tree.pattern)) if isinstance(v, EventPattern)]
     absent = [n for n in walk(query.tree.pattern) if isinstance(n, Negation) and not query.tree.returns]
     assert len(matches.schema) == 2 + len(named) - len(absent)
 
@@ -67,10 +67,10 @@ def bound(match: Row, variable: str) -> Sequence[Row]:
     return value if isinstance(value, list) else [value] if value is not None else []
 
 
-def components(pattern: Pattern) -> list[tuple[Event, bool]]:
+def components(pattern: PatternTree) -> list[tuple[EventPattern, bool]]:
     """The events of a pattern in the order of the text, and whether they are negated."""
     absent = [id(node.event) for node in walk(pattern) if isinstance(node, Negation)]
-    return [(node, id(node) in absent) for node in walk(pattern) if isinstance(node, Event)]
+    return [(node, id(node) in absent) for node in walk(pattern) if isinstance(node, EventPattern)]
 
 
 CHECKED = Features(

@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Output, Pattern, Repeat, Seq, Strategy
+from cepheid.pattern.tree.nodes import (
+    AnyOrder,
+    Either,
+    EventPattern,
+    Maybe,
+    Negation,
+    Output,
+    PatternTree,
+    Repeat,
+    Seq,
+    Strategy,
+)
 from cepheid.pattern.tree.uses import variables
 from cepheid.pattern.tree.walk import children, rewrite, walk
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, scenarios
@@ -25,7 +36,7 @@ SPLIT = Features(having=False, returns=False, outputs=(Output.ALL,), per_compone
 Match = frozenset[tuple[str, int, int]]
 
 
-def alternatives(node: Pattern, exact: bool) -> list[Pattern]:
+def alternatives(node: PatternTree, exact: bool) -> list[PatternTree]:
     """What a node is the union of; `exact`: also of repetitions with an upper bound."""
     match node:
         case Either(parts=parts):
@@ -41,7 +52,7 @@ def alternatives(node: Pattern, exact: bool) -> list[Pattern]:
     return []
 
 
-def splits(node: Pattern, exact: bool) -> Iterator[list[Pattern]]:
+def splits(node: PatternTree, exact: bool) -> Iterator[list[PatternTree]]:
     """For each node that can be split, the whole pattern with each of the alternatives in its place.
 
     Not inside a repetition, where every turn chooses anew.
@@ -71,11 +82,11 @@ def _bindings(match: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
                 yield variable, k, event["row"]
 
 
-def names_of(pattern: Pattern) -> set[str]:
-    return {str(node.variable) for node in walk(pattern) if isinstance(node, Event)}
+def names_of(pattern: PatternTree) -> set[str]:
+    return {str(node.variable) for node in walk(pattern) if isinstance(node, EventPattern)}
 
 
-def binds(pattern: Pattern) -> bool:
+def binds(pattern: PatternTree) -> bool:
     """Whether anything is left that binds an event."""
     match pattern:
         case Seq(parts=parts):
@@ -85,14 +96,14 @@ def binds(pattern: Pattern) -> bool:
     return True
 
 
-def flat(node: Pattern) -> Pattern:
+def flat(node: PatternTree) -> PatternTree:
     """SEQ is associative, and nothing is a sequence of no parts."""
     if not isinstance(node, Seq):
         return node
     return Seq(tuple(p for part in node.parts for p in (part.parts if isinstance(part, Seq) else [part])))
 
 
-def is_sayable(pattern: Pattern) -> bool:
+def is_sayable(pattern: PatternTree) -> bool:
     """Whether no alternative and no operand binds nothing: the language has no word for nothing."""
     return all(binds(child) for n in walk(pattern) if not isinstance(n, Seq | Negation) for child in children(n))
 
@@ -112,7 +123,7 @@ def test_that_an_operator_is_the_union_of_its_alternatives(
     found = [[rewrite(p, flat) for p in split] for split in splits(pattern, exact)]
     found = [split for split in found if all(map(is_sayable, split))]
     assume(found)
-    assume(not any(isinstance(node, ex.Length | ex.Aggregate) for c in query.tree.where for node in walk(c)))
+    assume(not any(isinstance(node, ex.Length | ex.AggregateCall) for c in query.tree.where for node in walk(c)))
     split = data.draw(st.sampled_from(found))
     events = events.append_column("row", pa.array(range(events.num_rows), pa.int64()))
     united: set[Match] = set()
@@ -130,12 +141,12 @@ def groups(draw: st.DrawFn) -> tuple[GeneratedQuery, GeneratedQuery, pa.Table]:
         scenarios(replace(SPLIT, conditions=False, negation=False, repetition=False, scopes=False), schema=PLAIN)
     )
     times = draw(st.integers(1, 3))
-    body = [Event((draw(st.sampled_from("AB")),), name) for name in "uvw"[: draw(st.integers(1, 3))]]
-    parts: list[Pattern] = list(body)
+    body = [EventPattern((draw(st.sampled_from("AB")),), name) for name in "uvw"[: draw(st.integers(1, 3))]]
+    parts: list[PatternTree] = list(body)
     if base.tree.within is not None and draw(st.booleans()):
-        parts.insert(draw(st.integers(0, len(parts))), Negation(Event(("C",), "n")))
+        parts.insert(draw(st.integers(0, len(parts))), Negation(EventPattern(("C",), "n")))
     around = draw(st.sampled_from([(0, 0), (1, 0), (0, 1), (1, 1)]))
-    first, last = [Event(("A",), "p")] * around[0], [Event(("B",), "q")] * around[1]
+    first, last = [EventPattern(("A",), "p")] * around[0], [EventPattern(("B",), "q")] * around[1]
     conditions = []
     for k, event in enumerate(body):
         others = [literal(1), *map(_x, (*first, *body[:k]))]
@@ -152,12 +163,12 @@ def groups(draw: st.DrawFn) -> tuple[GeneratedQuery, GeneratedQuery, pa.Table]:
     return group, row, events
 
 
-def _x(event: Event) -> ex.Attribute:
+def _x(event: EventPattern) -> ex.Attribute:
     return ex.Attribute(str(event.variable), ex.Index.ONE, "x")
 
 
-def _renamed(node: Pattern, turn: int) -> Pattern:
-    return rewrite(node, lambda n: replace(n, variable=f"{n.variable}{turn}") if isinstance(n, Event) else n)
+def _renamed(node: PatternTree, turn: int) -> PatternTree:
+    return rewrite(node, lambda n: replace(n, variable=f"{n.variable}{turn}") if isinstance(n, EventPattern) else n)
 
 
 def _copied(condition: ex.Expression, names: list[str], turn: int) -> ex.Expression:

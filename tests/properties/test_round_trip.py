@@ -29,7 +29,7 @@ def test_that_a_printed_tree_is_read_back(program: Program) -> None:
 
 @given(any_algebra())
 def test_that_a_printed_algebra_is_read_back(algebra: Algebra) -> None:
-    program = Program((tree.Query(algebra),))
+    program = Program((tree.QueryTree(algebra),))
     assert parse(print_program(program)) == program
 
 

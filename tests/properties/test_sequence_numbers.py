@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cepheid import Matches, PatternError, Query
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import Column, Output, Selection, Strategy
+from cepheid.pattern.tree.nodes import KeyColumn, Output, Selection, Strategy
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, scenarios
 from cepheid.testing.strategies.schemas import KEY, TIME
 
@@ -39,7 +39,7 @@ CONTIGUOUS = Features(
 def in_partitions(query: GeneratedQuery, partitions: str) -> GeneratedQuery:
     match partitions:
         case "PARTITION BY":
-            return query.but(partition_by=(Column(KEY),))
+            return query.but(partition_by=(KeyColumn(KEY),))
         case "[attr]":
             return query.but(where=(ex.SameValue(KEY), *query.tree.where), strategies=(Selection(Strategy.PARTITION),))
     return query

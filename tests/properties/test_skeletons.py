@@ -16,7 +16,7 @@ from cepheid.language.frames import frames_of
 from cepheid.language.known_drafts import KnownDrafts
 from cepheid.language.skeleton import BLOCK, HOLE, cut, pieces_of
 from cepheid.language.template import read_cut
-from cepheid.pattern.tree.nodes import Query
+from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.testing import read_cases
 from cepheid.testing.functions import FUNCTIONS
 from cepheid.testing.strategies import (
@@ -44,7 +44,7 @@ TEXTS = st.one_of(
     automata(PLAIN).map(lambda query: query.text),
     algebra_queries().map(lambda query: query.text),
     any_programs().map(print_program),
-    any_algebra().map(lambda algebra: print_query(Query(algebra))),
+    any_algebra().map(lambda algebra: print_query(QueryTree(algebra))),
     text_near_queries(),
     st.sampled_from(CASES),
 )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings, target
 
 from cepheid import Query
-from cepheid.diagnosis.merging import Bindings, merges
-from cepheid.diagnosis.steps import Step, Teller
+from cepheid.diagnosis.merging import BoundRows, merges
+from cepheid.diagnosis.steps import RunStep, Teller
 from cepheid.diagnosis.tracing import read, watch_definition, watch_steps
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern.binding.bind import Bound
@@ -28,7 +28,7 @@ def bound(query: Query, table: pa.Table) -> Bound:
     return query.bind(make_schema(table.schema, query.compiled.roles))[0]
 
 
-def told(steps: dict[Step, None]) -> set[tuple[object, ...]]:
+def told(steps: dict[RunStep, None]) -> set[tuple[object, ...]]:
     return {
         (None if s.event is None else s.event.position, s.action, s.run, s.component, s.index, s.detail, s.other)
         for s in steps
@@ -96,7 +96,7 @@ def test_that_runs_that_merge_have_the_same_future(scenario: Scenario) -> None:
         for match in interpret(made, table)
     ]
 
-    def future(run: Bindings, after: Event) -> set[Bindings]:
+    def future(run: BoundRows, after: Event) -> set[BoundRows]:
         rest = {match[len(run) :] for match in matches if match[: len(run)] == run and len(match) > len(run)}
         if made.ties is Ties.SIMULTANEOUS:
             return {one for one in rest if events[one[0][1]].time > after.time}

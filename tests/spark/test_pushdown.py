@@ -17,7 +17,7 @@ import cepheid as cep
 from cepheid.errors import InputError
 from cepheid.pattern.tree.nodes import Strategy
 from cepheid.spark.pushdown import Pushdown, derive_pushdown
-from cepheid.spark.pushdown.predicate import IsNull
+from cepheid.spark.pushdown.predicate import NullTest
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import PLAIN, Features, GeneratedQuery, programs, scenarios, streams
 
@@ -487,5 +487,5 @@ def test_that_spark_pyarrow_and_the_reference_keep_the_same_rows(spark: Any, tmp
 
 def test_that_columns_with_odd_names_are_quoted(spark: Any) -> None:
     df = spark.sql("SELECT 1 AS ts, CAST(NULL AS INT) AS `a.b``c` UNION ALL SELECT 2, 3")
-    found = Pushdown((), IsNull("a.b`c"), (), ())
+    found = Pushdown((), NullTest("a.b`c"), (), ())
     assert [row.ts for row in df.filter(found.condition).collect()] == [1]

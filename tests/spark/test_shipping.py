@@ -39,8 +39,8 @@ def small() -> compiling.Compilable:
     from cepheid.kernel.code.types import INT64
     from cepheid.kernel.compile import Compilable
 
-    number = n.Variable("number", INT64)
-    return Compilable(n.Function("twice", (number,), (n.Return(n.Arithmetic("+", number, number)),)))
+    number = n.Local("number", INT64)
+    return Compilable(n.Function("twice", (number,), (n.Return(n.BinaryOp("+", number, number)),)))
 
 
 SMALL = "from __future__ import annotations\n" + inspect.getsource(small)

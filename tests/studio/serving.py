@@ -18,22 +18,22 @@ import uvicorn
 from cepheid import Query
 from cepheid.api.files.read_files import read_bytes
 from cepheid.studio.app import make_app
-from cepheid.studio.source import Columns, Source
+from cepheid.studio.source import ColumnRoles, EventSource
 
 TOKEN = "a-token"
 DEMO = files("cepheid") / "demo"
 THEFTS = (DEMO / "shoplifting.sase").read_text(encoding="utf-8")
 
 
-def demo(**changes: object) -> Source:
+def demo(**changes: object) -> EventSource:
     given = {
         "name": "demo",
         "text": THEFTS,
-        "columns": Columns("ts", "type", None, "ms"),
+        "columns": ColumnRoles("ts", "type", None, "ms"),
         "prepare": Query,
         "read": lambda told: read_bytes((DEMO / "readings.csv").read_bytes(), None, "readings.csv", "type"),
     }
-    return Source(**{**given, **changes})  # type: ignore[arg-type]
+    return EventSource(**{**given, **changes})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Served:
 
 
 @contextmanager
-def serving(source: Source) -> Iterator[Served]:
+def serving(source: EventSource) -> Iterator[Served]:
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     app = make_app(source, TOKEN, port)

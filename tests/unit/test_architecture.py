@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from cepheid.builder.algebra import Stream as AlgebraStream
+from cepheid.builder.algebra import Stream
 from cepheid.engine.machines.algebra_machine import AlgebraMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
@@ -52,9 +52,9 @@ def concrete(module: ModuleType, base: type) -> list[type]:
 
 
 EXPRESSIONS = concrete(ex, ex.Expression)
-PATTERNS = concrete(tree, tree.Pattern)
+PATTERNS = concrete(tree, tree.PatternTree)
 NODES = [*EXPRESSIONS, *PATTERNS]
-RESOLVED = {algebra.Source, algebra.Prefix}  # what names stand for, which has no spelling
+RESOLVED = {algebra.SourceTerm, algebra.Prefix}  # what names stand for, which has no spelling
 TERMS = [term for term in concrete(algebra, algebra.Term) if term not in RESOLVED]
 OPERATORS = concrete(algebra, algebra.Operator)
 
@@ -70,16 +70,16 @@ ELSEWHERE = {
 by_name = pytest.mark.parametrize("node", NODES, ids=lambda node: node.__name__)
 
 
-def nodes_of(query: tree.Query) -> set[type]:
+def nodes_of(query: tree.QueryTree) -> set[type]:
     """The classes of all nodes of a query. In an automaton `r.x` is an attribute until its register is known."""
-    if isinstance(query.pattern, tree.Automaton):
+    if isinstance(query.pattern, tree.AutomatonPattern):
         query = with_register(query)
     found = {type(node) for expression in expressions(query) for node in walk(expression)}
     return found | {type(node) for node in walk(query.pattern)}
 
 
 def test_that_all_nodes_are_where_they_are_looked_for() -> None:
-    below = {c for base in (ex.Expression, tree.Pattern, *NODES) for c in base.__subclasses__()}
+    below = {c for base in (ex.Expression, tree.PatternTree, *NODES) for c in base.__subclasses__()}
     # What automata, joins and chains read, such as registers, is no part of the language; nor are samples of templates.
     others = (
         "cepheid.automaton",
@@ -104,7 +104,7 @@ def test_that_a_node_of_the_algebra_has_a_printer_a_strategy_and_a_walk(node: ty
             algebra_strategies.OPERATORS[node](), lambda found: found != algebra.Project(()), settings=QUICK
         )
         term = algebra.Apply(operator, algebra.Named("S"))
-    query = tree.Query(algebra.Algebra((), term))
+    query = tree.QueryTree(algebra.Algebra((), term))
     assert parse(printer.print_query(query)).queries == (query,)
     marked = rewrite_expressions(query, lambda _: ex.Name("marked"))
     assert len(list(expressions(query))) == len(list(expressions(marked)))
@@ -122,7 +122,7 @@ def nodes_of_terms(term: algebra.Term) -> Iterator[algebra.Term | algebra.Operat
 
 @by_name
 def test_that_a_node_has_a_printer(node: type) -> None:
-    dispatch = printer.print_pattern if issubclass(node, tree.Pattern) else printer._print
+    dispatch = printer.print_pattern if issubclass(node, tree.PatternTree) else printer._print
     assert node in dispatch.registry
 
 
@@ -137,17 +137,17 @@ def test_that_an_expression_has_a_type_and_a_meaning(node: type[ex.Expression]) 
 def registers_of(query: GeneratedQuery) -> list[ex.Expression]:
     """What a generated automaton reads of its register."""
     found = (node for expression in expressions(with_register(query.tree)) for node in walk(expression))
-    return [node for node in found if isinstance(node, ex.Register)]
+    return [node for node in found if isinstance(node, ex.RegisterField)]
 
 
 QUICK = settings(database=None, derandomize=True, deadline=None, phases=[Phase.generate])
 STRATEGIES: dict[type, st.SearchStrategy[Any]] = {
     **LEAVES,
     **{node: make(LEAVES[ex.Name]) for node, make in BRANCHES.items()},
-    tree.Event: any_events(),
+    tree.EventPattern: any_events(),
     **{node: make(any_events()) for node, make in COMPOUNDS.items()},
-    tree.Automaton: any_automata(),
-    ex.Register: automata(PLAIN).map(registers_of).filter(bool).map(lambda found: found[0]),
+    tree.AutomatonPattern: any_automata(),
+    ex.RegisterField: automata(PLAIN).map(registers_of).filter(bool).map(lambda found: found[0]),
 }
 
 
@@ -156,8 +156,10 @@ def test_that_a_node_has_a_strategy(node: type) -> None:
     assert type(find(STRATEGIES[node], lambda _: True, settings=QUICK)) is node
 
 
-@pytest.mark.parametrize("node", [p for p in PATTERNS if p is not tree.Automaton], ids=lambda node: node.__name__)
-def test_that_a_pattern_has_a_meaning(node: type[tree.Pattern]) -> None:
+@pytest.mark.parametrize(
+    "node", [p for p in PATTERNS if p is not tree.AutomatonPattern], ids=lambda node: node.__name__
+)
+def test_that_a_pattern_has_a_meaning(node: type[tree.PatternTree]) -> None:
     pattern = find(STRATEGIES[node].map(name_events), lambda _: True, settings=QUICK)
     places = {place.variable for place in lay_out(pattern).places}
     assert places == {component.variable for component in components(pattern) if not component.negated}
@@ -173,7 +175,7 @@ def test_that_an_automaton_has_a_meaning() -> None:
         program = query.make().compiled
         [bound] = program.bind(make_schema(PLAIN, program.roles))
         assert bound.automaton is not None
-        assert isinstance(query.tree.pattern, tree.Automaton)
+        assert isinstance(query.tree.pattern, tree.AutomatonPattern)
         assert [arc.fires for arc in bound.automaton.arcs] == [arc.fires for arc in query.tree.pattern.arcs]
         fires.update(arc.fires for arc in bound.automaton.arcs)
 
@@ -190,7 +192,7 @@ def test_that_queries_with_a_meaning_use_every_node() -> None:
         seen.update(nodes_of(query.tree))
 
     collect()
-    nested, own = {ex.Field, ex.Element}, {tree.Automaton, ex.Register}
+    nested, own = {ex.Field, ex.Element}, {tree.AutomatonPattern, ex.RegisterField}
     assert set(NODES) - seen == nested | own
     assert {type(find(automata(PLAIN), _has(node), settings=QUICK)) for node in own} == {GeneratedQuery}
     assert {type(find(queries(NESTED), _has(node), settings=QUICK)) for node in nested} == {GeneratedQuery}
@@ -260,8 +262,8 @@ print(sorted({"pandas", "llvmlite", "numba"} & set(sys.modules)))
 QUESTIONS = 161
 """How many places of src/ may ask; it only goes down."""
 OF_ONE_LANGUAGE: tuple[type, ...] = (
-    *(tree.Automaton, BoundAutomaton, TimedAutomaton, AutomatonMachine, InterpretedAutomaton),
-    *(algebra.Algebra, BoundAlgebra, AlgebraStream, AlgebraMachine, InterpretedAlgebra),
+    *(tree.AutomatonPattern, BoundAutomaton, TimedAutomaton, AutomatonMachine, InterpretedAutomaton),
+    *(algebra.Algebra, BoundAlgebra, Stream, AlgebraMachine, InterpretedAlgebra),
 )
 PARTS_OF_ONE_LANGUAGE = {"algebra", "automaton", "own_automaton"}
 """Attributes that only a query of one language has, and that are None in the others."""

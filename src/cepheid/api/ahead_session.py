@@ -19,7 +19,7 @@ from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog
-from cepheid.engine.stream.parts import FlatSink, Prefixed, Sink, Source
+from cepheid.engine.stream.parts import FlatSink, PartSource, Prefixed, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.retyped import retype
 from cepheid.engine.stream.snapshot import read_state, telling_damage
@@ -196,7 +196,7 @@ class AheadSession(Session):
         record = {} if self._record is None else {"record": self._record.save(Prefixed(sink, "record/"))}
         return header | state | {"speculation": saved} | record
 
-    def load(self, header: dict[str, Any], source: Source) -> None:
+    def load(self, header: dict[str, Any], source: PartSource) -> None:
         """Take up a state that `save` has written, in a new session of the same query."""
         facts = self._load_facts(header, source)
         self._speculate, self._ahead, self._op = facts["speculate"], facts["ahead"], facts["op"]
@@ -209,7 +209,7 @@ class AheadSession(Session):
             self._load_others(header, source)
             self._read_promises(facts)
 
-    def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: Source) -> None:
+    def _take_up(self, columns: pa.Schema, header: dict[str, Any], source: PartSource) -> None:
         self._by_partitions = "replay" in header["speculation"]
         self._open(columns)
         if ("rows" in header["speculation"]) != isinstance(self._speculation, Recomputed):

@@ -15,7 +15,7 @@ from cepheid.language import parse, print_program
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.binding.schema import make_schema
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import Automaton, Program
+from cepheid.pattern.tree.nodes import AutomatonPattern, Program
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
@@ -36,7 +36,7 @@ def _as_automaton(program: CompiledProgram, events: pa.Schema) -> Program | None
         remedy = "make a query of each part of it: cep.Query(…).automaton()"
         raise UsageError("CEP613", "a program can't be written as one automaton", remedy)
     query = program.queries[0].query
-    if isinstance(query.pattern, Automaton):
+    if isinstance(query.pattern, AutomatonPattern):
         return None
     try:
         own = as_own(program.bind(make_schema(events, program.roles))[0])

@@ -19,20 +19,20 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import resolve_names
 from cepheid.pattern.expressions.types import INT, Kind
 from cepheid.pattern.tree import nodes as tree
-from cepheid.pattern.tree.nodes import Automaton, Program
+from cepheid.pattern.tree.nodes import AutomatonPattern, Program
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
 
-Changes = Sequence[AddArc | RemoveArc | ReplaceQuery]
+ChangeList = Sequence[AddArc | RemoveArc | ReplaceQuery]
 
 
-def changed_program(query: Query, changes: Changes, schema: Schema, settled: int | None) -> Program:
+def changed_program(query: Query, changes: ChangeList, schema: Schema, settled: int | None) -> Program:
     """The program of a query after some changes, whose times are in ticks, for events from a time on."""
     for change in changes:
         if isinstance(change, ReplaceQuery):
             _check_alike(query, change)
-    if any(isinstance(q.pattern, Automaton) for q in query.parsed.queries):
+    if any(isinstance(q.pattern, AutomatonPattern) for q in query.parsed.queries):
         if len(query.parsed.queries) > 1 and any(isinstance(change, ReplaceQuery) for change in changes):
             message = "the queries of a program with an automaton can't be replaced one by one"
             raise PatternError("CEP229", message, "add the new program under a name of its own")
@@ -104,7 +104,7 @@ def _constant(schema: Schema) -> Callable[[int], ex.Literal]:
 # Arcs.
 
 
-def _with_arcs(query: Query, changes: Changes) -> Program:
+def _with_arcs(query: Query, changes: ChangeList) -> Program:
     program, wanted = query.parsed, list[Change | ReplaceArcs]()
     if any(isinstance(change, ReplaceQuery) for change in changes) and len(program.queries) == 1:
         program = Program((_resolved(program.queries[0], query.params),))
@@ -117,16 +117,16 @@ def _with_arcs(query: Query, changes: Changes) -> Program:
     return with_changes(program, wanted)
 
 
-def _resolved(query: tree.Query, params: Mapping[str, object]) -> tree.Query:
-    if not isinstance(query.pattern, Automaton):
+def _resolved(query: tree.QueryTree, params: Mapping[str, object]) -> tree.QueryTree:
+    if not isinstance(query.pattern, AutomatonPattern):
         return query
     return resolve_names(query, params, NAMES, None)
 
 
-def _arcs_of(old: tree.Query, new: tree.Query, name: str) -> tuple[tree.Arc, ...]:
+def _arcs_of(old: tree.QueryTree, new: tree.QueryTree, name: str) -> tuple[tree.ArcClause, ...]:
     """The arcs of an automaton that differs from another one in nothing else."""
     differ = [clause for clause in differences(old, new) if clause != "PATTERN"]
-    if not isinstance(old.pattern, Automaton) or not isinstance(new.pattern, Automaton):
+    if not isinstance(old.pattern, AutomatonPattern) or not isinstance(new.pattern, AutomatonPattern):
         differ.append("AUTOMATON")
     else:
         a, b = old.pattern, new.pattern
@@ -135,7 +135,7 @@ def _arcs_of(old: tree.Query, new: tree.Query, name: str) -> tuple[tree.Arc, ...
         if a.register != b.register:
             differ.append("REGISTER")
     refuse_differences(differ, name, "arcs")
-    assert isinstance(new.pattern, Automaton)
+    assert isinstance(new.pattern, AutomatonPattern)
     return new.pattern.arcs
 
 
@@ -148,7 +148,7 @@ def without_past(program: Program, since: int | None) -> Program:
         return program
     query = program.queries[0]
     automaton = query.pattern
-    assert isinstance(automaton, Automaton)
+    assert isinstance(automaton, AutomatonPattern)
     shapes = [(_CONSTANT.sub("?", print_arc(replace(arc, name=None))), arc) for arc in automaton.arcs]
     kept = tuple(automaton.arcs[place] for place in lasting(shapes, since))
     return Program((replace(query, pattern=replace(automaton, arcs=kept)),))

@@ -6,19 +6,19 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cepheid.api.changed import Changes, changed_program
+from cepheid.api.changed import ChangeList, changed_program
 from cepheid.api.query_changes import ReplaceQuery
 from cepheid.errors import CepheidError, CepheidWarning, PatternError
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc, with_changes, with_rests
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.lints.lost_states import LOST
-from cepheid.pattern.tree.nodes import Automaton, Program
+from cepheid.pattern.tree.nodes import AutomatonPattern, Program
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
 
 
-def changed_query(query: Query, changes: Changes, schema: Schema, settled: int | None) -> Query:
+def changed_query(query: Query, changes: ChangeList, schema: Schema, settled: int | None) -> Query:
     """A query after some changes, whose times are in ticks, for events from a time on."""
     if not changes:
         return query
@@ -48,7 +48,7 @@ def _quietly(query: Query, program: Program, **options: object) -> Query:
         return query.alike(program, **options)
 
 
-def query_with_log(query: Query, changes: Changes, schema: Schema) -> Query:
+def query_with_log(query: Query, changes: ChangeList, schema: Schema) -> Query:
     """A query after some changes, for one run on events of a schema, and not by the reference."""
     from cepheid.engine.planning.compiled_query import CompiledQuery
     from cepheid.engine.planning.many_changes import read_log
@@ -57,7 +57,7 @@ def query_with_log(query: Query, changes: Changes, schema: Schema) -> Query:
     automaton = query.parsed.queries[0].pattern
     if not arcs or len(arcs) < len(changes) or not query.is_automaton:
         return query.changed(changes, schema)
-    assert isinstance(automaton, Automaton)
+    assert isinstance(automaton, AutomatonPattern)
     log = read_log(automaton, arcs)
     try:
         found = query.alike(with_changes(query.parsed, log.added))

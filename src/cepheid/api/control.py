@@ -17,7 +17,7 @@ from cepheid.api.written_changes import write_changes
 from cepheid.errors import CepheidError, UsageError, did_you_mean
 from cepheid.language import parse
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc
-from cepheid.pattern.tree.nodes import Arc, Automaton
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
 
 COLUMNS = ("id", "action", "text", "at")
 """The columns of a control row."""
@@ -48,7 +48,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ControlDecision:
     """What becomes of some rows: the changes to make, one after the other, and the rows that are refused."""
 
     changes: list[AnyChange] = field(default_factory=list)
@@ -65,7 +65,7 @@ def decide(
     whole: int | None,
     shown: Callable[[int], object],
     make: Callable[[Sequence[AnyChange]], object],
-) -> Decision:
+) -> ControlDecision:
     """Decide about the rows that have come together. The order in which they came does not matter.
 
     Rows of one `id` and one time are made as one change, or refused together; removals come first.
@@ -74,7 +74,7 @@ def decide(
     present: when a row holds from that does not say it. whole: before when no query comes or goes; None: the watermark.
     shown: a time as a reader knows it. make: makes changes on trial, and raises if they can't be.
     """
-    made = Decision()
+    made = ControlDecision()
     known = [*write_changes(log, like)]
 
     def place(row: ControlRow) -> tuple[int, str]:
@@ -163,12 +163,12 @@ def reason_of(error: CepheidError) -> str:
     return " ".join(f"{error.code}: {error.message}{place}; {error.remedy}".split())
 
 
-def _arc(text: str) -> Arc:
+def _arc(text: str) -> ArcClause:
     """One line of an automaton."""
     queries = parse(f"AUTOMATON a -> b {text}").queries
     alone = replace(queries[0], pattern=_NOTHING.pattern, span=None) == replace(_NOTHING, span=None)
     pattern = queries[0].pattern
-    assert isinstance(pattern, Automaton)
+    assert isinstance(pattern, AutomatonPattern)
     if len(queries) > 1 or not alone or pattern.register or len(pattern.arcs) != 1:
         remedy = "write one line into the column `text`, such as ARC q0 -> q1 WHEN e.x > 5, and nothing else"
         raise _refused("the text is not one arc", remedy)

@@ -13,13 +13,13 @@ import pyarrow as pa
 from cepheid.api.each_query import run_each
 from cepheid.api.observed import observe
 from cepheid.api.trying import FEWER, TooLongError, counter, first_events, match_while, patient
-from cepheid.diagnosis.diagnose import Check, Part, diagnose
+from cepheid.diagnosis.diagnose import Check, ProgramQuery, diagnose
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.edge_steps import results
 from cepheid.diagnosis.expected import WhyNot
 from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.trace import Trace, Traced, make_trace
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.diagnosis.why_not import why_not
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.graph_matches import TOO_MANY
@@ -74,7 +74,7 @@ def diagnosis(
             return _of_the_first(diagnosis(query, first, sample, check, rows), (many.code, many.message, many.remedy))
         check()
         parts = [
-            Part(
+            ProgramQuery(
                 part.name,
                 analysed.query,
                 columns,
@@ -83,7 +83,7 @@ def diagnosis(
             )
             for (part, own), analysed in zip(_each(query, table, matches), compiled.queries, strict=True)
             for columns in [
-                Columns(
+                QueryColumns(
                     part.query,
                     part.table,
                     ticks(part.query.schema, part.table),

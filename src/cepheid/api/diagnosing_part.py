@@ -14,7 +14,7 @@ from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Miss, Stage, nearest_of
 from cepheid.diagnosis.following import follow
 from cepheid.diagnosis.tracing import read
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import CepheidWarning
@@ -46,5 +46,5 @@ def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
         misses += counted.misses()
         begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
     first = parts[0]
-    seen = Columns(first.query, first.table, ticks(first.query.schema, first.table)).seen
+    seen = QueryColumns(first.query, first.table, ticks(first.query.schema, first.table)).seen
     return Diagnosis(seen, count, tuple(stages), (), nearest_of(misses, MISSES), (), begun, followed, sampled, tried=0)

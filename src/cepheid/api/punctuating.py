@@ -28,7 +28,16 @@ from cepheid.plan.taken import E
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value
 
-_OF_MATCHES = (ex.Register, ex.Rows, ex.Length, ex.Aggregate, ex.Quantified, ex.SameValue, ex.MatchId, ex.InSet)
+_OF_MATCHES = (
+    ex.RegisterField,
+    ex.Rows,
+    ex.Length,
+    ex.AggregateCall,
+    ex.Quantified,
+    ex.SameValue,
+    ex.MatchId,
+    ex.InSet,
+)
 _EXAMPLES = """write {"symbol": "A"}, or a condition on the event e such as "e.type = 'Exit'\""""
 
 

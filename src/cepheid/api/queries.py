@@ -17,7 +17,7 @@ from cepheid.api.many.by_definition import match_each, no_matches
 from cepheid.api.many.framed_texts import samples
 from cepheid.api.many.ids import BAD_RULES, listed_ids
 from cepheid.api.many.many_matches import ManyMatches
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.problems import COLLECT, RAISE, Problems
 from cepheid.api.many.read_queries import is_list, read_list, read_templates, with_roles_of
 from cepheid.api.many.read_rules import example, read_rules, rule_table
@@ -44,7 +44,7 @@ _ERRORS = (RAISE, COLLECT)
 class Rereading:
     """How the rules of `Queries` are read: with which options, by which column of ids, whether they name templates."""
 
-    options: Options
+    options: SharedOptions
     id: str
     named: bool
     listed: bool
@@ -103,7 +103,7 @@ class Queries:
     ) -> None:
         if errors not in _ERRORS:
             raise UsageError("CEP603", f"errors can't be {errors!r}", did_you_mean(str(errors), _ERRORS, "choices"))
-        given = Options(params or {}, functions or {}, time, type, order_by, types, unit, start).checked()
+        given = SharedOptions(params or {}, functions or {}, time, type, order_by, types, unit, start).checked()
         listed = is_list(source)
         if listed:
             source = list(source)
@@ -181,7 +181,7 @@ class Queries:
         return (self._latest or self._problems).table()
 
     @property
-    def options(self) -> Options:
+    def options(self) -> SharedOptions:
         """What all queries share."""
         return self._options
 

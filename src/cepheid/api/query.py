@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cepheid.api.by_reference import each_by_reference
 from cepheid.api.change_session import ChangeSession
-from cepheid.api.changed import Changes as OwnChanges
+from cepheid.api.changed import ChangeList
 from cepheid.api.changed_query import changed_query, lasting_query, query_with_log
 from cepheid.api.engines import read_choice
 from cepheid.api.events import to_table
@@ -47,7 +47,7 @@ from cepheid.pattern.binding.analysis import columns_read
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import Schema, make_schema
 from cepheid.pattern.expressions.calls import check_calls
-from cepheid.pattern.tree.nodes import Arc, Automaton, Program
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Program
 from cepheid.pattern.tree.sequence import sequenced
 from cepheid.pictures import drawn, highlighted
 
@@ -142,7 +142,7 @@ class Query:
         """
         return query if isinstance(query, Query) else Query(query, **{**self._options, **options})  # type: ignore[arg-type]
 
-    def changed(self, changes: OwnChanges, schema: Schema, settled: int | None = None) -> Query:
+    def changed(self, changes: ChangeList, schema: Schema, settled: int | None = None) -> Query:
         """This query after some changes, whose times are in ticks (S17), for events from a time on."""
         return changed_query(self, changes, schema, settled)
 
@@ -160,9 +160,9 @@ class Query:
     @property
     def is_automaton(self) -> bool:
         """Whether it is one automaton of the user's own."""
-        return len(self._program.queries) == 1 and isinstance(self._program.queries[0].pattern, Automaton)
+        return len(self._program.queries) == 1 and isinstance(self._program.queries[0].pattern, AutomatonPattern)
 
-    def with_log(self, changes: OwnChanges, schema: Schema) -> Query:
+    def with_log(self, changes: ChangeList, schema: Schema) -> Query:
         """This query after some changes, for one run on events of a schema, and not by the reference."""
         return query_with_log(self, changes, schema)
 
@@ -171,7 +171,7 @@ class Query:
         self._cache = cache
         return self
 
-    def bind_arc(self, arc: Arc, bound: Bound) -> BoundArc:
+    def bind_arc(self, arc: ArcClause, bound: Bound) -> BoundArc:
         """An arc as one of this query, which is an automaton."""
         compiled = self._compiled
         return bind_arc(arc, self._program.queries[0], self._params, compiled.roles, compiled.functions, bound)

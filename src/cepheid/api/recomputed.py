@@ -15,12 +15,12 @@ from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import Given, Selection
+from cepheid.engine.matches.difference import EmittedMatches, MatchSelection
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.ahead import further
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import Debt, Net
-from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import arrival_of
@@ -68,7 +68,7 @@ class Recomputed:
         self.schema = self.head.schema
         self.rows: Sequence[_Row] = ()
         self.owed: Sequence[_Row] = ()
-        self.given = [Given(query.nothing(), 0) for query in self._shown()]
+        self.given = [EmittedMatches(query.nothing(), 0) for query in self._shown()]
         self.watermark: int | None = None
         self.certain: int | None = None
         self.steps = self.nbytes = 0
@@ -101,7 +101,7 @@ class Recomputed:
         """O_n, and what it differs in from O_(n-1)."""
         assert isinstance(net, _Recounted)
         self.rows, self.owed, self.watermark = net.rows, net.unmet, watermark
-        before, self.given = self.given, [Given(found, 0) for found in self._output(watermark, closes)]
+        before, self.given = self.given, [EmittedMatches(found, 0) for found in self._output(watermark, closes)]
         nothing = [query.nothing() for query in self._shown()]
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
 
@@ -154,20 +154,20 @@ class Recomputed:
         )
         return write_pipeline(self.head, sink), {"rows": rows, "owed": owed, "watermark": self.watermark}
 
-    def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
+    def load(self, state: dict[str, Any], saved: dict[str, Any], source: PartSource) -> None:
         """Take up what was written down; what was given is found again."""
         tables = (source.table(saved[name]) for name in ("rows", "owed"))
         self.rows, self.owed = (list(self._read((table, ticks(self.schema, table)))) for table in tables)
         self.watermark = saved["watermark"]
-        self.given = [Given(found, 0) for found in self._output(self.watermark, closes=False)]
+        self.given = [EmittedMatches(found, 0) for found in self._output(self.watermark, closes=False)]
 
 
-def _difference(old: Given, new: Given, nothing: Matches) -> Difference:
+def _difference(old: EmittedMatches, new: EmittedMatches, nothing: Matches) -> Difference:
     removed, added = _without(old, new), _without(new, old)
     return Difference(removed, added, (), nothing)
 
 
-def _without(given: Given, other: Given) -> Selection:
+def _without(given: EmittedMatches, other: EmittedMatches) -> MatchSelection:
     """The matches whose rows the others have less often."""
     known = Counter(map(_text, other.matches.to_pylist()))
     chosen, ranks = [], []
@@ -177,7 +177,7 @@ def _without(given: Given, other: Given) -> Selection:
             chosen.append(k)
             ranks.append(seen[text])
         seen[text] += 1
-    return Selection([(given, np.array(chosen, np.int64))] if chosen else [], np.array(ranks, np.int64))
+    return MatchSelection([(given, np.array(chosen, np.int64))] if chosen else [], np.array(ranks, np.int64))
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.times import from_ticks
 from cepheid.engine.stream.late import LateFilter
-from cepheid.engine.stream.parts import FlatSink, Prefixed, Sink, Source
+from cepheid.engine.stream.parts import FlatSink, PartSource, Prefixed, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.retyped import as_types, retype, typed_like
 from cepheid.engine.stream.snapshot import read_state, to_bytes, write_state
@@ -277,7 +277,7 @@ class SessionState(Changing, Punctuating):
         others = {name: other.save(Prefixed(sink, f"{name}/")) for name, other in self._others.items()}
         return header | ({"others": others} if others else {})
 
-    def load(self, header: dict[str, Any], source: Source) -> None:
+    def load(self, header: dict[str, Any], source: PartSource) -> None:
         """Take up a state that `save` has written, in a new session of the same query."""
         self._load_facts(header, source)
         _, schema, load, _ = read_state(header, source, self._program.fingerprint)
@@ -288,7 +288,7 @@ class SessionState(Changing, Punctuating):
             self._load_others(header, source)
             self._read_promises(header["session"])
 
-    def _load_others(self, header: dict[str, Any], source: Source) -> None:
+    def _load_others(self, header: dict[str, Any], source: PartSource) -> None:
         """Take up the queries that were added."""
         for name, saved in header.get("others", {}).items():
             life = self._history.added[name]
@@ -297,7 +297,7 @@ class SessionState(Changing, Punctuating):
             other.load(saved, source)
             other._history = History(life)
 
-    def _load_facts(self, header: dict[str, Any], source: Source) -> dict[str, Any]:
+    def _load_facts(self, header: dict[str, Any], source: PartSource) -> dict[str, Any]:
         """What a header has besides streams and machines."""
         self._watch = None  # the first events have been
         facts, _, _, late = read_state(header, source, self._program.fingerprint)

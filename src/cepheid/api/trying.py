@@ -13,12 +13,11 @@ import pyarrow as pa
 from cepheid.diagnosis.diagnose import Check
 from cepheid.diagnosis.sampling import sample_of
 from cepheid.diagnosis.what_if import Count
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.engine.matches.matches import Matches, count_some
 from cepheid.engine.progress import Progress
 from cepheid.errors import CepheidError
-from cepheid.pattern.tree.nodes import Program
-from cepheid.pattern.tree.nodes import Query as Written
+from cepheid.pattern.tree.nodes import Program, QueryTree
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
@@ -58,7 +57,7 @@ def first_events(table: pa.Table, times: Any, most: int, numbers: Any = None) ->
     return table.take(pa.array(rows)), rows if numbers is None else numbers[rows]
 
 
-def counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> Count:
+def counter(query: Query, table: pa.Table, columns: QueryColumns, check: Check) -> Count:
     """Counts the matches that the query would have if it were another one."""
     rows = sample_of(columns, _COUNTED)
     few = table if rows is None else table.take(pa.array(rows))
@@ -68,7 +67,7 @@ def counter(query: Query, table: pa.Table, columns: Columns, check: Check) -> Co
         found = match_while(other, events, patient(check, _PATIENCE), plan="automaton")
         return count_some(found, _COUNTING)
 
-    def count(changed: Written) -> tuple[int, bool] | None:
+    def count(changed: QueryTree) -> tuple[int, bool] | None:
         try:
             other = query.alike(Program((changed,)))
             with suppress(TooLongError):

@@ -12,7 +12,7 @@ from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
 from cepheid.errors import UsageError
 from cepheid.language import parse, print_arc
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc
-from cepheid.pattern.tree.nodes import Arc, Automaton
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
@@ -67,9 +67,9 @@ def read_changes(saved: Sequence[dict[str, Any]], make: Callable[..., Query], li
     return found
 
 
-def _arc(text: str) -> Arc:
+def _arc(text: str) -> ArcClause:
     pattern = parse(f"AUTOMATON a -> b\n{text}").queries[0].pattern
-    assert isinstance(pattern, Automaton)
+    assert isinstance(pattern, AutomatonPattern)
     return pattern.arcs[0]
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from cepheid.automaton.liveness import find_live
 from cepheid.automaton.model import (
     Arc,
-    Automaton,
     Config,
     Ended,
     Ends,
@@ -20,12 +19,13 @@ from cepheid.automaton.model import (
     NotNative,
     Now,
     Register,
+    RegisterAutomaton,
     Started,
     State,
     Test,
 )
 from cepheid.pattern.algebra.attributes import END, START
-from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton, within_partitions
+from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge, within_partitions
 from cepheid.pattern.automata.registers import EVENT
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
@@ -44,7 +44,7 @@ def given(number: int) -> str:
     return f"given_{number}"
 
 
-def build_algebra(query: Bound) -> Automaton:
+def build_algebra(query: Bound) -> RegisterAutomaton:
     """The automaton of an expression, or the reason why no kernel can run it."""
     assert query.algebra is not None
     automaton = query.algebra.automaton
@@ -52,10 +52,10 @@ def build_algebra(query: Bound) -> Automaton:
         kind = query.schema.columns[column].kind
         if kind in _EXACT:
             automaton = within_partitions(automaton, column, kind)
-    return _Builder(query, automaton).build()
+    return _AlgebraBuilder(query, automaton).build()
 
 
-class _Builder:
+class _AlgebraBuilder:
     def __init__(self, query: Bound, automaton: EventAutomaton) -> None:
         self.query = query
         self.automaton = automaton
@@ -65,7 +65,7 @@ class _Builder:
         self.dead = len(automaton.states)  # a config that leads nowhere
         self.result = self.dead + 1
 
-    def build(self) -> Automaton:
+    def build(self) -> RegisterAutomaton:
         automaton = self.automaton
         given_registers = self.given()
         gives = {register: Held(out) for register, out in given_registers.items()}
@@ -74,7 +74,7 @@ class _Builder:
             for number, state in enumerate(automaton.states)
         )
         arcs = tuple(self.arcs(list(given_registers.values())))
-        found = Automaton(
+        found = RegisterAutomaton(
             configs=(*(Config(f"state_{k}") for k in range(len(states))), Config("nothing"), Config("result")),
             states=states,
             entries=(*((k,) for k in range(len(states))), (), ()),
@@ -130,9 +130,9 @@ class _Builder:
             for edge in sorted(edges, key=lambda edge: edge.target is not None):
                 yield self.arc(edge, results, decides=not edge.asks)
 
-    def arc(self, edge: Edge, results: Sequence[Register], *, decides: bool) -> Arc:
+    def arc(self, edge: LinearEdge, results: Sequence[Register], *, decides: bool) -> Arc:
         """An edge with what it assigns."""
-        values = [edge.start, ex.Register(EVENT_END, INT), *edge.values.values()]
+        values = [edge.start, ex.RegisterField(EVENT_END, INT), *edge.values.values()]
         target = self.result if edge.target is None else edge.target
         transfer: dict[Register, ex.Expression]
         if edge.target is None:
@@ -145,7 +145,7 @@ class _Builder:
         label = "result" if edge.target is None else f"state_{edge.target}"
         return Arc(edge.source, target, label, self.types(edge), self.fence(edge.fence, edge.source), transfer, decides)
 
-    def types(self, edge: Edge) -> tuple[str, ...]:
+    def types(self, edge: LinearEdge) -> tuple[str, ...]:
         return () if edge.type is None else (edge.type,)
 
     def fence(self, conditions: Sequence[ex.Expression], source: int | None) -> tuple[Test, ...]:
@@ -165,7 +165,7 @@ class _Builder:
 
     def test(self, condition: ex.Expression) -> Test:
         resolved = self.resolved(condition)
-        alone = not any(isinstance(node, ex.Register) for node in walk(condition))
+        alone = not any(isinstance(node, ex.RegisterField) for node in walk(condition))
         return Test(resolved, condition, EVENT, unary=alone)
 
     def resolved(self, node: ex.Expression) -> ex.Expression:
@@ -181,7 +181,7 @@ class _Builder:
             match part:
                 case ex.Attribute(name=name):
                     return Now(name, self.query.schema.columns[name])
-                case ex.Register(name=name, type=type_):
+                case ex.RegisterField(name=name, type=type_):
                     if name in times:
                         return times[name]
                     assert type_ is not None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cepheid.automaton.model import Automaton
+from cepheid.automaton.model import RegisterAutomaton
 
 
-def is_ambiguous(automaton: Automaton) -> bool:
+def is_ambiguous(automaton: RegisterAutomaton) -> bool:
     """Two different paths that bind the same variables in the same order, from the beginning to a match.
 
     Two copies of the automaton go side by side; if they can part and both reach a match, some match has two paths.

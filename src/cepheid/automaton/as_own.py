@@ -18,7 +18,16 @@ from cepheid.pattern.automata.registers import EVENT, REGISTER, slot_type
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import FLOAT, INT, NULL, Kind, Type, plain, zone_of
-from cepheid.pattern.tree.nodes import Arc, Assign, Automaton, Fires, Output, Return, Slot, Ties
+from cepheid.pattern.tree.nodes import (
+    ArcClause,
+    Assignment,
+    AutomatonPattern,
+    Fires,
+    Output,
+    RegisterSlot,
+    ReturnItem,
+    Ties,
+)
 from cepheid.pattern.tree.walk import substitute, walk
 
 _NAMES = {
@@ -35,8 +44,8 @@ _NAMES = {
 class Own:
     """An automaton, and what it returns. keyed: `[attr]` is tested on its arcs, and does not split the stream."""
 
-    automaton: Automaton
-    returns: tuple[Return, ...]
+    automaton: AutomatonPattern
+    returns: tuple[ReturnItem, ...]
     keyed: bool
 
 
@@ -48,7 +57,7 @@ def as_own(query: Bound) -> Own:
         raise NotNative("it skips events")
     if made.witnesses or any(exit_.absent or exit_.witnesses for exit_ in made.exits):
         raise NotNative("an event must be absent before or after it")
-    return _Writer(query, made).write()
+    return _TreeWriter(query, made).write()
 
 
 def _check(query: Bound) -> None:
@@ -70,10 +79,10 @@ def _check(query: Bound) -> None:
                 raise NotNative("RETURN of whole events" if isinstance(node, ex.Rows) else "match_id")
 
 
-class _Writer:
+class _TreeWriter:
     """The tree under construction."""
 
-    def __init__(self, query: Bound, made: model.Automaton) -> None:
+    def __init__(self, query: Bound, made: model.RegisterAutomaton) -> None:
         self.query = query
         self.made = made
         taken: set[str] = set()
@@ -95,12 +104,12 @@ class _Writer:
         finals = [self.states[exit_.config] for exit_ in exits if not exit_.fence and not gives]
         finals += [self.match] * any(exit_.fence or gives for exit_ in exits)
         returns = tuple(
-            Return(_read(gives[register]) if gives else self.written(value), register.name)
+            ReturnItem(_read(gives[register]) if gives else self.written(value), register.name)
             for register, value in first.items()
         )
         slots = [self.slot(register.name, register.type) for register in self.kept(exits)]
         slots += [self.slot(name, register.type) for register, name in gives.items()]
-        automaton = Automaton(self.start, tuple(dict.fromkeys(finals)), tuple(slots), tuple(arcs))
+        automaton = AutomatonPattern(self.start, tuple(dict.fromkeys(finals)), tuple(slots), tuple(arcs))
         return Own(automaton, returns, keyed=not self.query.partitions.agreed)
 
     def useful_configs(self) -> frozenset[int]:
@@ -126,15 +135,17 @@ class _Writer:
         needed = needed.union(*given)
         return (register for register in self.made.registers if register in needed)
 
-    def arc(self, arc: model.Arc) -> Arc:
+    def arc(self, arc: model.Arc) -> ArcClause:
         if arc.unseen:
             raise NotNative("an event must be absent before or after it")
         source = self.start if arc.source is None else self.states[self.made.states[arc.source].config]
         wanted = self.made.needed[arc.target]
         assigns = [
-            Assign(register.name, self.written(value)) for register, value in arc.transfer.items() if register in wanted
+            Assignment(register.name, self.written(value))
+            for register, value in arc.transfer.items()
+            if register in wanted
         ]
-        return Arc(
+        return ArcClause(
             source,
             self.states[arc.target],
             types=arc.types,
@@ -142,10 +153,10 @@ class _Writer:
             assigns=tuple(assigns),
         )
 
-    def accepting(self, exit_: model.Exit, gives: Mapping[Register, str]) -> Arc:
+    def accepting(self, exit_: model.Exit, gives: Mapping[Register, str]) -> ArcClause:
         condition = self.condition(test.condition for test in exit_.fence)
-        assigns = tuple(Assign(name, self.written(exit_.gives[register])) for register, name in gives.items())
-        return Arc(self.states[exit_.config], self.match, Fires.NOTHING, condition=condition, assigns=assigns)
+        assigns = tuple(Assignment(name, self.written(exit_.gives[register])) for register, name in gives.items())
+        return ArcClause(self.states[exit_.config], self.match, Fires.NOTHING, condition=condition, assigns=assigns)
 
     def condition(self, tests: Iterable[ex.Expression]) -> ex.Expression | None:
         """All tests of a fence as one condition."""
@@ -175,8 +186,8 @@ class _Writer:
 
         return substitute(node, change)
 
-    def slot(self, name: str, type_: Type) -> Slot:
-        return Slot(name, self.type_name(name, type_), ex.Literal(None, NULL))
+    def slot(self, name: str, type_: Type) -> RegisterSlot:
+        return RegisterSlot(name, self.type_name(name, type_), ex.Literal(None, NULL))
 
     def type_name(self, name: str, type_: Type) -> str:
         """How the type of a field is spelled."""

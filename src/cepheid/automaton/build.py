@@ -11,7 +11,6 @@ from cepheid.automaton.liveness import find_live
 from cepheid.automaton.model import (
     Absent,
     Arc,
-    Automaton,
     Config,
     Ends,
     Exit,
@@ -21,6 +20,7 @@ from cepheid.automaton.model import (
     NotNative,
     Now,
     Register,
+    RegisterAutomaton,
     Started,
     State,
     Test,
@@ -28,13 +28,13 @@ from cepheid.automaton.model import (
 )
 from cepheid.automaton.own import build_own
 from cepheid.automaton.registers import Registers
-from cepheid.automaton.resolve import Settled, Sight
+from cepheid.automaton.resolve import KnownVariables, Sight
 from cepheid.pattern.binding.bind import Bound, Result
-from cepheid.pattern.binding.placement import When
+from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.nodes import Nth
 from cepheid.pattern.expressions.types import INT
-from cepheid.pattern.tree.layout import Mark, Move, Step
+from cepheid.pattern.tree.layout import Mark, MarkAction, Move
 from cepheid.pattern.tree.nodes import Strategy, Ties
 from cepheid.pattern.tree.uses import uses
 from cepheid.pattern.tree.walk import conjuncts, walk
@@ -52,7 +52,7 @@ ENDS = {
 }
 
 
-def build(query: Bound, *, having: bool = False, results: bool = False, lasting: bool = False) -> Automaton:
+def build(query: Bound, *, having: bool = False, results: bool = False, lasting: bool = False) -> RegisterAutomaton:
     """The automaton of a query, or the reason why there is none.
 
     having: its matches are those that pass HAVING. results: its exits give what RETURN asks for.
@@ -64,7 +64,7 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
         return build_algebra(query)
     _check(query)
     tests = conjuncts(query.having) if having and query.having is not None else ()
-    builder = _Builder(query, tests, query.returns if results else ())
+    builder = _PatternBuilder(query, tests, query.returns if results else ())
     automaton = builder.build()
     return replace(find_live(automaton, builder.start), ambiguous=is_ambiguous(automaton))
 
@@ -88,7 +88,7 @@ def _check_periods(query: Bound) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Point(Settled):
+class _Point(KnownVariables):
     """A config under construction: a place of the layout, what is settled there, and the rounds of each loop."""
 
     place: int
@@ -110,7 +110,7 @@ class _Wait:
         return (*([self.take] if self.take else []), *self.others)
 
 
-class _Builder:
+class _PatternBuilder:
     """The tables under construction."""
 
     def __init__(self, query: Bound, having: Sequence[ex.Expression], results: Sequence[Result]) -> None:
@@ -130,7 +130,7 @@ class _Builder:
         nothing: frozenset[str] = frozenset()
         self.blank = _Point(nothing, nothing, nothing, -1, (0,) * len(self.layout.loops))
 
-    def build(self) -> Automaton:
+    def build(self) -> RegisterAutomaton:
         constants = all(Compiler(self.query).condition(c)(NOTHING) for c in self.query.placement.constant)
         for move in self.layout.starts if constants else ():
             self.arc(None, self.blank, move, decides=False)
@@ -140,7 +140,7 @@ class _Builder:
             done += 1
         witnesses = tuple(self.witnesses())
         arcs = tuple(replace(arc, transfer=self.transfer(arc, again)) for arc, again in self.arcs)
-        return Automaton(
+        return RegisterAutomaton(
             tuple(Config(self.layout.places[point.place].variable, point.counts) for point in self.points),
             tuple(State(wait.config, ENDS[wait.strategy], self.told(wait)) for wait in self.waiting),
             tuple(self.entries),
@@ -191,7 +191,7 @@ class _Builder:
         leaves = tuple(move for move in ahead if move.leaves)
         for move in ahead:
             if move.repeats:
-                again = next(mark.number for mark in move.marks if mark.step is Step.AGAIN)
+                again = next(mark.number for mark in move.marks if mark.step is MarkAction.AGAIN)
                 if config.counts[again] == self.layout.loops[again].high:
                     yield from ((None, (other,)) for other in leaves)
                 else:
@@ -206,7 +206,7 @@ class _Builder:
         """Where every event may be ignored and none must be absent, no way disturbs another: one wait will do."""
         assert move.target is not None
         strategy = self.query.strategies[self.layout.places[move.target].variable]
-        return strategy is Strategy.ANY and all(mark.step is not Step.ABSENT for mark in move.marks)
+        return strategy is Strategy.ANY and all(mark.step is not MarkAction.ABSENT for mark in move.marks)
 
     def state(self, number: int, take: Move | None, others: tuple[Move, ...]) -> int | None:
         """A state and its arcs; None where nothing can be done in it."""
@@ -227,7 +227,7 @@ class _Builder:
         for move in passable:
             self.arc(at, config, move, decides=move is take if take is not None else True)
         for move in passable:
-            for absent in (mark.number for mark in move.marks if mark.step is Step.ABSENT):
+            for absent in (mark.number for mark in move.marks if mark.step is MarkAction.ABSENT):
                 self.kill(at, number, move, absent)
         return at
 
@@ -251,7 +251,7 @@ class _Builder:
         sight = Sight(self.query, self.registers, after, variable, again)
         fence = [*tests, *self.agreement(variable, begin=source is None)]
         for when, condition in self.query.placement.at_place.get(move.target, ()):
-            if when is When.ALWAYS or (when is not When.FIRST) == again:
+            if when is TestedAt.ALWAYS or (when is not TestedAt.FIRST) == again:
                 test = sight.test(condition)
                 if test is not None and isinstance(when, Nth):
                     other = ex.Compare("!=", self.registers.length(variable), Fixed(when.number - 1, INT))
@@ -265,7 +265,9 @@ class _Builder:
         if source is not None:
             fence += self.after_last(variable)
             if self.closes(self.waiting[source]):
-                closing = tuple(self.registers.closed(m.number).register for m in move.marks if m.step is Step.ABSENT)
+                closing = tuple(
+                    self.registers.closed(m.number).register for m in move.marks if m.step is MarkAction.ABSENT
+                )
         arc = Arc(source, target, variable, spot.event.types, tuple(fence), {}, decides, unseen, closing)
         self.arcs.append((arc, again))
 
@@ -286,7 +288,7 @@ class _Builder:
     def absent(self, move: Move, *, lasting: bool) -> Iterator[int]:
         """What must be absent before a move, for a while that FOR says or as long as others say."""
         for mark in move.marks:
-            if mark.step is Step.ABSENT and (self.query.periods[mark.number] is not None) == lasting:
+            if mark.step is MarkAction.ABSENT and (self.query.periods[mark.number] is not None) == lasting:
                 yield mark.number
 
     def agreement(self, variable: str, *, begin: bool) -> Iterator[Test]:
@@ -316,15 +318,17 @@ class _Builder:
         """A config behind some marks, and what must hold to pass them; None where a loop can't go on or be left."""
         tests: list[Test] = []
         for mark in marks:
-            if mark.step is Step.ABSENT:
+            if mark.step is MarkAction.ABSENT:
                 continue
             loop, count = self.layout.loops[mark.number], config.counts[mark.number]
-            if (mark.step is Step.AGAIN and count == loop.high) or (mark.step is Step.EXIT and count < loop.low):
+            if (mark.step is MarkAction.AGAIN and count == loop.high) or (
+                mark.step is MarkAction.EXIT and count < loop.low
+            ):
                 return None
-            if mark.step in (Step.ENTER, Step.AGAIN):
+            if mark.step in (MarkAction.ENTER, MarkAction.AGAIN):
                 config = self.next_round(config, mark.number)
             config = replace(config, reached=config.reached | loop.variables)
-            if mark.step in (Step.EXIT, Step.SKIP):
+            if mark.step in (MarkAction.EXIT, MarkAction.SKIP):
                 sight = Sight(self.query, self.registers, config)
                 found = [sight.test(c) for c in self.query.placement.at_exit.get(mark.number, ())]
                 tests += [test for test in found if test is not None]
@@ -405,9 +409,9 @@ class _Builder:
         absent = tuple(
             Absent(self.layout.negations[m.number].event.types, self.witness(m.number, after))
             for m in move.marks
-            if m.step is Step.ABSENT
+            if m.step is MarkAction.ABSENT
         )
-        if absent and any(self.layout.negations[m.number].loops for m in move.marks if m.step is Step.ABSENT):
+        if absent and any(self.layout.negations[m.number].loops for m in move.marks if m.step is MarkAction.ABSENT):
             raise NotNative("an absent event at the end of a repeated group")
         before = [frozenset(self.absent(start, lasting=False)) for start in self.layout.starts]
         leading = tuple(sorted(frozenset().union(*before)))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cepheid.automaton.model import Automaton, Exit, Held, Register, Test
+from cepheid.automaton.model import Exit, Held, Register, RegisterAutomaton, Test
 from cepheid.pattern.expressions.nodes import Expression
 from cepheid.pattern.tree.walk import walk
 
 
-def find_live(automaton: Automaton, start: Register | None) -> Automaton:
+def find_live(automaton: RegisterAutomaton, start: Register | None) -> RegisterAutomaton:
     """The automaton with the registers that each state and each config needs: the least that suffices.
 
     start: holds when a run began, where matches wait for an absence.
@@ -52,7 +52,7 @@ def pending(exit_: Exit) -> frozenset[Register]:
     return frozenset([*carried, *(register for absent in exit_.absent for register in read(absent.fence))])
 
 
-def _of_exits(automaton: Automaton, config: int, start: Register | None) -> Iterable[Register]:
+def _of_exits(automaton: RegisterAutomaton, config: int, start: Register | None) -> Iterable[Register]:
     for exit_ in automaton.exits:
         if exit_.config == config:
             yield from read(exit_.fence)

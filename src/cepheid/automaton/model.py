@@ -211,7 +211,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Automaton:
+class RegisterAutomaton:
     """What a kernel is generated from."""
 
     configs: tuple[Config, ...]

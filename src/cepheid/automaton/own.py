@@ -13,7 +13,6 @@ from cepheid.automaton.liveness import find_live
 from cepheid.automaton.model import (
     Absent,
     Arc,
-    Automaton,
     Config,
     Ended,
     Ends,
@@ -22,6 +21,7 @@ from cepheid.automaton.model import (
     NotNative,
     Now,
     Register,
+    RegisterAutomaton,
     Started,
     State,
     Test,
@@ -41,7 +41,7 @@ Values = Mapping[str, ex.Expression]
 
 
 @dataclass(frozen=True)
-class _Way:
+class _ArcLead:
     """Where arcs lead, one after the other: what they ask, and what they leave in the register."""
 
     target: str
@@ -49,7 +49,7 @@ class _Way:
     values: Values
 
 
-def build_own(query: Bound, *, lasting: bool = False) -> Automaton:
+def build_own(query: Bound, *, lasting: bool = False) -> RegisterAutomaton:
     """The automaton of a query that is one, or the reason why no kernel can run it.
 
     lasting: its arcs may change while it runs (S17), so that states and registers are kept in the same way for good.
@@ -59,14 +59,14 @@ def build_own(query: Bound, *, lasting: bool = False) -> Automaton:
     if query.schema.roles.types is not None:
         raise NotNative("declared types")
     assert query.automaton is not None
-    found = _Builder(query, query.automaton).build()
+    found = _OwnBuilder(query, query.automaton).build()
     if not lasting:
         return found
     held = frozenset(register for register in found.registers if not register.name.startswith(_GIVEN))
     return replace(found, lasting=True, live=(held,) * len(found.states), needed=(held,) * len(found.configs))
 
 
-class _Builder:
+class _OwnBuilder:
     """The tables under construction."""
 
     def __init__(self, query: Bound, own: BoundAutomaton) -> None:
@@ -79,10 +79,10 @@ class _Builder:
         self.start = Register("start", query.schema.columns[query.schema.roles.time])
         # S13: what comes next must start after the end of what precedes it.
         self.end = Register("end", INT) if query.schema.start is not None else None
-        self.kept: Values = {slot.name: ex.Register(slot.name) for slot in own.slots}
+        self.kept: Values = {slot.name: ex.RegisterField(slot.name) for slot in own.slots}
         self.initial: Values = {slot.name: slot.initial for slot in own.slots}
 
-    def build(self) -> Automaton:
+    def build(self) -> RegisterAutomaton:
         own = self.own
         starting = [(way, arc) for way in self.closed(own.start, (), self.initial) for arc in self.leaving(way.target)]
         reached = dict.fromkeys(arc.target for arc in own.arcs if arc.fires is not Fires.END)
@@ -90,14 +90,14 @@ class _Builder:
         states = {name: number for number, name in enumerate(n for n in reached if any(self.leaving(n)))}
         arcs = [found for way, arc in starting for found in self.arcs(None, way, arc, configs)]
         for name, number in states.items():
-            here = _Way(name, (), self.kept)
+            here = _ArcLead(name, (), self.kept)
             arcs += [found for arc in self.leaving(name) for found in self.arcs(number, here, arc, configs)]
         # Those that wait come first: more may become reachable of the others when arcs are added.
         exits = [exit_ for name in reached for exit_ in self.at_end(name, configs[name])]
         given = self.result(self.kept)
         exits += [Exit(configs[name], (), frozenset(), gives=given) for name in own.finals if name in configs]
         entries = tuple((states[name],) if name in states else () for name in configs)
-        automaton = Automaton(
+        automaton = RegisterAutomaton(
             configs=tuple(Config(name) for name in configs),
             states=tuple(State(configs[name], Ends.AGREEMENT, self.told(name)) for name in states),
             entries=entries,
@@ -124,22 +124,22 @@ class _Builder:
         targets = dict.fromkeys(arc.target for arc in self.leaving(state))
         return " or ".join(targets)
 
-    def closed(self, state: str, asks: tuple[ex.Expression, ...], values: Values) -> Iterator[_Way]:
+    def closed(self, state: str, asks: tuple[ex.Expression, ...], values: Values) -> Iterator[_ArcLead]:
         """A state, and all that ε-arcs lead to from there."""
-        yield _Way(state, asks, values)
+        yield _ArcLead(state, asks, values)
         for arc in self.own.arcs:
             if arc.source == state and arc.fires is Fires.NOTHING:
                 more = (*asks, *(_after(c, values) for c in _conditions(arc)))
                 yield from self.closed(arc.target, more, _assigned(arc, values))
 
-    def arcs(self, source: int | None, here: _Way, arc: BoundArc, configs: Mapping[str, int]) -> Iterator[Arc]:
+    def arcs(self, source: int | None, here: _ArcLead, arc: BoundArc, configs: Mapping[str, int]) -> Iterator[Arc]:
         """An arc, and those that it becomes with the ε-arcs after it."""
         asks = (*here.asks, *(_after(c, here.values) for c in _conditions(arc)))
         for way in self.closed(arc.target, asks, _assigned(arc, here.values)):
             transfer = {
                 self.registers[name]: self.resolved(value)
                 for name, value in way.values.items()
-                if source is None or value != ex.Register(name)
+                if source is None or value != ex.RegisterField(name)
             }
             if source is None and self.own.waits:
                 transfer[self.start] = Time()
@@ -172,7 +172,7 @@ class _Builder:
             match part:
                 case ex.Attribute(variable=variable, name=name) if variable == EVENT:
                     return Now(name, self.query.schema.columns[name])
-                case ex.Register(name=name):
+                case ex.RegisterField(name=name):
                     return Held(self.registers[name])
             return None
 
@@ -191,7 +191,7 @@ def _conditions(arc: BoundArc) -> tuple[ex.Expression, ...]:
 
 def _after(node: ex.Expression, values: Values) -> ex.Expression:
     """An expression of the register as it is after earlier arcs."""
-    return substitute(node, lambda part: values[part.name] if isinstance(part, ex.Register) else None)
+    return substitute(node, lambda part: values[part.name] if isinstance(part, ex.RegisterField) else None)
 
 
 def _assigned(arc: BoundArc, values: Values) -> Values:

@@ -208,7 +208,7 @@ class Registers:
 
 
 def _case(condition: ex.Expression, then: ex.Expression, otherwise: ex.Expression) -> ex.Expression:
-    return ex.Case(None, (ex.When(condition, then),), otherwise)
+    return ex.CaseWhen(None, (ex.When(condition, then),), otherwise)
 
 
 def _or(one: ex.Expression, other: ex.Expression) -> ex.Expression:

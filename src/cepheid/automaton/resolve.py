@@ -15,7 +15,7 @@ from cepheid.pattern.tree.walk import substitute, walk
 
 
 @dataclass(frozen=True)
-class Settled:
+class KnownVariables:
     """What is known of the variables at some point of a run: bound, reached, and bound in the round at hand."""
 
     bound: frozenset[str]
@@ -32,7 +32,7 @@ class Sight:
 
     query: Bound
     registers: Registers
-    settled: Settled
+    settled: KnownVariables
     variable: str | None = None
     again: bool = False
 
@@ -79,7 +79,7 @@ class Sight:
                 return self.length(variable)
             case ex.Rows():
                 return ONE  # in count(a[]) FILTER (…): each event counts
-            case ex.Aggregate():
+            case ex.AggregateCall():
                 return self.aggregate(node)
             case ex.Quantified():
                 return self.quantified(node)
@@ -100,7 +100,7 @@ class Sight:
             return self.registers.length(variable)
         return ZERO if variable in self.settled.reached else NOTHING
 
-    def aggregate(self, node: ex.Aggregate) -> ex.Expression:
+    def aggregate(self, node: ex.AggregateCall) -> ex.Expression:
         """A running aggregate; over nothing `count` is 0 and the others are NULL."""
         variable = uses(node.argument)[0].variable
         if node.distinct or node.function not in FOLDED:
@@ -148,10 +148,10 @@ class Sight:
             return None
         extremes = ["min", "max"] if operator in ("=", "!=") else ["max" if limits_above(operator) is every else "min"]
         limit = substitute(other, self.reference)
-        tests = [ex.Compare(operator, self.aggregate(ex.Aggregate(name, own)), limit) for name in extremes]
+        tests = [ex.Compare(operator, self.aggregate(ex.AggregateCall(name, own)), limit) for name in extremes]
         # A value that is NULL makes the whole NULL, unless the others decide.
-        complete = ex.Compare("=", self.aggregate(ex.Aggregate("count", own)), self.registers.length(variable))
-        rest = ex.Case(None, (ex.When(complete, ex.Literal(every, BOOL)),), None)
+        complete = ex.Compare("=", self.aggregate(ex.AggregateCall("count", own)), self.registers.length(variable))
+        rest = ex.CaseWhen(None, (ex.When(complete, ex.Literal(every, BOOL)),), None)
         return (ex.And if every else ex.Or)((*tests, rest))
 
     def check_quantified(self, node: ex.Quantified, variable: str) -> None:

@@ -17,7 +17,7 @@ from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column, col, lit, param
 from cepheid.builder.drafts import Draft, program
 from cepheid.builder.functions import (
-    Case,
+    Conditional,
     all,
     any,
     avg,
@@ -43,8 +43,8 @@ from cepheid.builder.variables import Events, Variable, var
 
 __all__ = [
     "Automaton",
-    "Case",
     "Column",
+    "Conditional",
     "Draft",
     "Events",
     "Pattern",

@@ -16,7 +16,6 @@ from cepheid.pattern.algebra.tree import (
     Add,
     Algebra,
     Apply,
-    Change,
     Item,
     Iterate,
     Let,
@@ -24,6 +23,7 @@ from cepheid.pattern.algebra.tree import (
     Operator,
     Project,
     Rename,
+    Renaming,
     Select,
     Term,
     Then,
@@ -66,7 +66,7 @@ class Stream:
     __slots__ = ("_query",)
 
     def __init__(self, term: Term, lets: tuple[Let, ...] = (), into: str | None = None) -> None:
-        self._query = tree.Query(Algebra(lets, term), into=into)
+        self._query = tree.QueryTree(Algebra(lets, term), into=into)
 
     @property
     def program(self) -> tree.Program:
@@ -236,7 +236,7 @@ def rename(*pairs: tuple[str | Column, str], **changes: str) -> Step:
     if not given:
         raise misuse("rename() needs an attribute", "pass at least one: rename(price='maxP')")
     remedy = "write the old name and the new one: rename(price='maxP')"
-    return Step(Rename(tuple(Change(_attribute(old), check_name(new, "an attribute", remedy)) for old, new in given)))
+    return Step(Rename(tuple(Renaming(_attribute(old), check_name(new, "an attribute", remedy)) for old, new in given)))
 
 
 def iterate(

@@ -103,9 +103,9 @@ class Automaton(Draft):
             make_arc(source, target, condition, name=name, set=set, fields=fields), fires=tree.Fires.NOTHING
         )
 
-    def _added(self, arc: tree.Arc, **changes: Any) -> Automaton:
+    def _added(self, arc: tree.ArcClause, **changes: Any) -> Automaton:
         before = self.query.pattern
-        assert isinstance(before, tree.Automaton)
+        assert isinstance(before, tree.AutomatonPattern)
         return Automaton(replace(self.query, pattern=replace(before, arcs=(*before.arcs, replace(arc, **changes)))))
 
 
@@ -137,7 +137,7 @@ def automaton(
     remedy = "write automaton('q0', final='q3') or automaton('q0', final=['q2', 'q3'])"
     finals = tuple(check_name(name, "a state", remedy) for name in _listed(final))
     slots = tuple(_slot(name, value) for name, value in _merged(register, fields).items())
-    return Automaton(tree.Query(tree.Automaton(check_name(start, "a state", remedy), finals, slots)))
+    return Automaton(tree.QueryTree(tree.AutomatonPattern(check_name(start, "a state", remedy), finals, slots)))
 
 
 def make_arc(
@@ -148,14 +148,14 @@ def make_arc(
     name: object = None,
     set: Mapping[str, object] | None = None,
     fields: Mapping[str, object],
-) -> tree.Arc:
+) -> tree.ArcClause:
     """An arc that takes an event, of Python values."""
-    return tree.Arc(
+    return tree.ArcClause(
         check_name(source, "a state", "write arc('q0', 'q1')"),
         check_name(target, "a state", "write arc('q0', 'q1')"),
         name=None if name is None else check_name(name, "an arc", "write name='done'"),
         condition=_asked(condition),
-        assigns=tuple(tree.Assign(field, _value(value)) for field, value in _merged(set, fields).items()),
+        assigns=tuple(tree.Assignment(field, _value(value)) for field, value in _merged(set, fields).items()),
     )
 
 
@@ -206,12 +206,12 @@ def _value(value: object) -> ex.Expression:
     return parse_expression(value) if isinstance(value, str) else operand(value)
 
 
-def _slot(name: str, given: object) -> tree.Slot:
+def _slot(name: str, given: object) -> tree.RegisterSlot:
     if isinstance(given, tuple):
         if len(given) != 2 or not isinstance(given[0], str):
             raise misuse(f"{shown(given)} is not a type and a value", "write price=('DOUBLE', None)")
         try:
-            return tree.Slot(name, read_slot_type(given[0]), _initial(given[1]))
+            return tree.RegisterSlot(name, read_slot_type(given[0]), _initial(given[1]))
         except ValueError as reason:
             raise misuse(f"{shown(given[0])} is not a type", str(reason)) from None
     found = next((spelled for kind, spelled in _TYPES.items() if isinstance(given, kind)), None)
@@ -222,7 +222,7 @@ def _slot(name: str, given: object) -> tree.Slot:
     if found is None:
         remedy = f"pass a value of its type, {name}=0, or the type and the value: {name}=('DOUBLE', None)"
         raise misuse(f"the type of the field '{name}' can't be told from {shown(given)}", remedy)
-    return tree.Slot(name, found, _initial(given))
+    return tree.RegisterSlot(name, found, _initial(given))
 
 
 def _initial(value: object) -> ex.Expression:

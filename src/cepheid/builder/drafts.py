@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cepheid.builder.algebra import Stream as AlgebraStream
+from cepheid.builder.algebra import Stream
 from cepheid.builder.columns import Column, condition, joined, operand
 from cepheid.builder.keys import read_key
 from cepheid.builder.misuse import check_name, misuse, shown
@@ -31,7 +31,7 @@ class Draft:
     Conditions, strategies, partitions and results are added to the existing ones; `within`, `into` and `from_` replace.
     """
 
-    query: tree.Query
+    query: tree.QueryTree
 
     @property
     def program(self) -> tree.Program:
@@ -140,7 +140,7 @@ class Draft:
         RETURN a.tag_id AS tag, upper(a.site) AS place INTO Seen
         """
         _require(tuple(columns), "returns", "price=a.price")
-        more = (tree.Return(_result(value), name) for name, value in columns.items())
+        more = (tree.ReturnItem(_result(value), name) for name, value in columns.items())
         return self._with(returns=(*self.query.returns, *more))
 
     def into(self, name: str) -> Draft:
@@ -153,7 +153,7 @@ class Draft:
 
     def from_(
         self,
-        stream: str | AlgebraStream | Sequence[str] | Mapping[str, Sequence[str] | None],
+        stream: str | Stream | Sequence[str] | Mapping[str, Sequence[str] | None],
         *types: str,
         where: Column | None = None,
     ) -> Draft:
@@ -200,7 +200,7 @@ class Draft:
         return Draft(replace(self.query, **changes))
 
 
-def program(*drafts: Draft | AlgebraStream) -> tree.Program:
+def program(*drafts: Draft | Stream) -> tree.Program:
     """Queries that feed each other: `into` names what a later `from_` reads. `cep.Query` runs it.
 
     >>> from cepheid import builder as cep
@@ -211,12 +211,12 @@ def program(*drafts: Draft | AlgebraStream) -> tree.Program:
     return placed(checked(*drafts))
 
 
-def checked(*drafts: Draft | AlgebraStream) -> tree.Program:
+def checked(*drafts: Draft | Stream) -> tree.Program:
     """The tree of some queries, with the places that their nodes have."""
     _require(drafts, "program", "cep.event('Shelf', 'a')")
-    queries: list[tree.Query] = []
+    queries: list[tree.QueryTree] = []
     for draft in drafts:
-        if not isinstance(draft, Draft | AlgebraStream):
+        if not isinstance(draft, Draft | Stream):
             raise misuse(f"{shown(draft)} is not a query", "pass patterns such as cep.event('Shelf', 'a')")
         query = draft.query if isinstance(draft, Draft) else draft._query
         check_depth(query)

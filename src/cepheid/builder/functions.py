@@ -116,8 +116,8 @@ def filtered(aggregate: Column, test: Column) -> Column:
 def _changed(aggregate: object, function: str, **changes: Any) -> Column:
     node = aggregate.expression if isinstance(aggregate, Column) else None
     if isinstance(node, ex.Call) and len(node.arguments) == 1:  # it may be an aggregate of the user's own
-        node = ex.Aggregate(node.function, node.arguments[0])
-    if not isinstance(node, ex.Aggregate):
+        node = ex.AggregateCall(node.function, node.arguments[0])
+    if not isinstance(node, ex.AggregateCall):
         remedy = f"write cep.{function}(cep.sum(cep.var('a').each.price){', …' * (function == 'filtered')})"
         raise misuse(f"{function} can't be applied to {shown(aggregate)}, which is no aggregate", remedy)
     return Column(replace(node, **changes))
@@ -147,9 +147,9 @@ def any(test: Column) -> Column:
 
 def _aggregate(function: str, argument: object) -> Column:
     if isinstance(argument, Events):
-        return Column(ex.Aggregate(function, ex.Rows(*source_of(argument))))
+        return Column(ex.AggregateCall(function, ex.Rows(*source_of(argument))))
     if isinstance(argument, Column):
-        return Column(ex.Aggregate(function, argument.expression))
+        return Column(ex.AggregateCall(function, argument.expression))
     remedy = f"aggregate over the events of a Kleene variable: cep.{function}(cep.var('a').each.price)"
     raise misuse(f"{function} can't be applied to {shown(argument)}", remedy)
 
@@ -177,26 +177,26 @@ def call(function: str, *arguments: object) -> Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Case(Column):
+class Conditional(Column):
     """A value that depends on conditions: the first that holds decides; if none holds, it is NULL."""
 
-    expression: ex.Case
+    expression: ex.CaseWhen
 
-    def when(self, test: Column, value: object) -> Case:
+    def when(self, test: Column, value: object) -> Conditional:
         """Another condition, and the value if it is the first that holds."""
         arm = ex.When(condition(test), operand(value))
-        return Case(replace(self.expression, arms=(*self.expression.arms, arm)))
+        return Conditional(replace(self.expression, arms=(*self.expression.arms, arm)))
 
     def otherwise(self, value: object) -> Column:
         """The value if no condition holds."""
         return Column(replace(self.expression, otherwise=operand(value)))
 
 
-def when(test: Column, value: object) -> Case:
+def when(test: Column, value: object) -> Conditional:
     """A value if a condition holds; continue with `.when(…)` and `.otherwise(…)`.
 
     >>> from cepheid import builder as cep
     >>> cep.when(cep.var("a").price > 100, "high").otherwise("low")
     <Column CASE WHEN a.price > 100 THEN 'high' ELSE 'low' END>
     """
-    return Case(ex.Case(None, (), None)).when(test, value)
+    return Conditional(ex.CaseWhen(None, (), None)).when(test, value)

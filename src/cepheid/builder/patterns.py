@@ -25,7 +25,7 @@ class Pattern(Draft):
     def __invert__(self) -> Pattern:
         """No such event there."""
         event = self.query.pattern
-        if not isinstance(event, tree.Event):
+        if not isinstance(event, tree.EventPattern):
             remedy = "negate one event: ~cep.event('Register', 'b')"
             raise PatternError("CEP209", f"only a single event can be negated, not {shown(self)}", remedy)
         return _pattern(tree.Negation(event))
@@ -44,7 +44,7 @@ class Pattern(Draft):
 
     def __or__(self, other: Pattern) -> Pattern:
         """One or the other; `p | q | r` is one OR of three, as it is in the text."""
-        parts: list[tree.Pattern] = []
+        parts: list[tree.PatternTree] = []
         for node in _nodes("|", self, other):
             parts += node.parts if isinstance(node, tree.Either) else (node,)
         return _pattern(tree.Either(tuple(parts)))
@@ -86,7 +86,7 @@ def event(types: str | Sequence[str], variable: str | Variable | None = None) ->
     >>> print(event("*", "a").one_or_more())
     PATTERN *+ a[]
     """
-    return _pattern(tree.Event(_types(types), None if variable is None else variable_name(variable)))
+    return _pattern(tree.EventPattern(_types(types), None if variable is None else variable_name(variable)))
 
 
 def _types(types: object) -> tuple[str, ...]:
@@ -127,18 +127,18 @@ def any_order(*patterns: Pattern) -> Pattern:
     return _pattern(tree.AnyOrder(_nodes("any_order", *patterns)))
 
 
-def _pattern(node: tree.Pattern) -> Pattern:
-    return Pattern(tree.Query(node))
+def _pattern(node: tree.PatternTree) -> Pattern:
+    return Pattern(tree.QueryTree(node))
 
 
-def _nodes(name: str, *patterns: object) -> tuple[tree.Pattern, ...]:
+def _nodes(name: str, *patterns: object) -> tuple[tree.PatternTree, ...]:
     if not patterns:
         raise misuse(f"{name}() needs a pattern", f"write {name}(cep.event('Shelf', 'a'), cep.event('Exit', 'b'))")
     nodes = []
     for pattern in patterns:
         if isinstance(pattern, Pattern):
             nodes.append(pattern.query.pattern)
-        elif isinstance(pattern, Draft) and isinstance(pattern.query.pattern, tree.Automaton):
+        elif isinstance(pattern, Draft) and isinstance(pattern.query.pattern, tree.AutomatonPattern):
             remedy = "write its matches into a stream, returns(…).into('Vee'), and read that: cep.event('Vee', 'a')"
             raise misuse(f"an automaton can't be a part of {name}", remedy)
         elif isinstance(pattern, Draft):

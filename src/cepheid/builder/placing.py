@@ -17,7 +17,7 @@ def placed(made: tree.Program) -> tree.Program:
     return read if read == made else made
 
 
-def check_depth(query: tree.Query) -> None:
+def check_depth(query: tree.QueryTree) -> None:
     """Refuse a tree that would be refused as text."""
     if too_deep(query) is not None:
         raise misuse(f"the query is nested more than {MAX_DEPTH} levels deep", "split it into simpler conditions")

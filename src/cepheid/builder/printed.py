@@ -68,10 +68,10 @@ def _variables(program: tree.Program) -> list[str]:
     """All variables that are bound or read, in the order of the text."""
     found: dict[str, None] = {}
     for query in program.queries:
-        if isinstance(query.pattern, tree.Automaton):
+        if isinstance(query.pattern, tree.AutomatonPattern):
             continue
         for node in walk(query.pattern):
-            if isinstance(node, tree.Event) and node.variable is not None:
+            if isinstance(node, tree.EventPattern) and node.variable is not None:
                 found.setdefault(node.variable)
         for expression in expressions(query):
             for one in walk(expression):
@@ -80,15 +80,15 @@ def _variables(program: tree.Program) -> list[str]:
     return list(found)
 
 
-def _draft(query: tree.Query, names: Names) -> list[str]:
+def _draft(query: tree.QueryTree, names: Names) -> list[str]:
     """The pattern, and a line for each clause."""
-    single = isinstance(query.pattern, tree.Event)
-    bound = {node.variable for node in walk(name_events(query.pattern)) if isinstance(node, tree.Event)}
+    single = isinstance(query.pattern, tree.EventPattern)
+    bound = {node.variable for node in walk(name_events(query.pattern)) if isinstance(node, tree.EventPattern)}
     words = names.of_query(single=single, bound={name for name in bound if name is not None})
     return [*_pattern_lines(query.pattern, words), *(line for clause in _clauses(query, words) for line in clause)]
 
 
-def _pattern_lines(node: tree.Pattern, names: Names) -> list[str]:
+def _pattern_lines(node: tree.PatternTree, names: Names) -> list[str]:
     if isinstance(node, tree.Seq):
         return _call("cep.seq", [_pattern(part, names) for part in node.parts])
     return [_postfix(node, names)]
@@ -102,9 +102,9 @@ def _call(function: str, arguments: list[str]) -> list[str]:
     return [f"{function}(", *_indented(f"{argument}," for argument in arguments), ")"]
 
 
-def _pattern(node: tree.Pattern, names: Names) -> str:
+def _pattern(node: tree.PatternTree, names: Names) -> str:
     match node:
-        case tree.Event(types, variable):
+        case tree.EventPattern(types, variable):
             kinds = '"*"' if not types else quote(types[0]) if len(types) == 1 else _list(map(quote, types))
             if types == ("*",):
                 raise NoSpellingError
@@ -127,16 +127,16 @@ def _pattern(node: tree.Pattern, names: Names) -> str:
     raise NoSpellingError
 
 
-def _patterns(parts: Iterable[tree.Pattern], names: Names) -> str:
+def _patterns(parts: Iterable[tree.PatternTree], names: Names) -> str:
     return ", ".join(_pattern(part, names) for part in parts)
 
 
-def _postfix(node: tree.Pattern, names: Names) -> str:
+def _postfix(node: tree.PatternTree, names: Names) -> str:
     text = _pattern(node, names)
     return f"({text})" if text.startswith("~") else text
 
 
-def _clauses(query: tree.Query, names: Names) -> Iterator[list[str]]:
+def _clauses(query: tree.QueryTree, names: Names) -> Iterator[list[str]]:
     if query.streams:
         yield [f".from_({_streams(query, names)})"]
     for chosen in query.strategies:
@@ -202,7 +202,7 @@ def _result(expression: ex.Expression, names: Names) -> str:
     return print_value(expression, names)
 
 
-def _streams(query: tree.Query, names: Names) -> str:
+def _streams(query: tree.QueryTree, names: Names) -> str:
     where = (
         [] if query.sees is None else [f"where={print_condition(query.sees, names.of_query(single=True, bound=set()))}"]
     )

@@ -188,7 +188,7 @@ def _(node: ex.MatchId, names: Names) -> tuple[str, int]:
 
 
 @_print.register
-def _(node: ex.Aggregate, names: Names) -> tuple[str, int]:
+def _(node: ex.AggregateCall, names: Names) -> tuple[str, int]:
     argument = print_value(node.argument, names)
     if node.function not in ex.AGGREGATES:
         if not node.distinct and node.filter is None:
@@ -308,7 +308,7 @@ def _(node: ex.Cast, names: Names) -> tuple[str, int]:
 
 
 @_print.register
-def _(node: ex.Case, names: Names) -> tuple[str, int]:
+def _(node: ex.CaseWhen, names: Names) -> tuple[str, int]:
     if node.subject is not None:
         raise NoSpellingError
     arms = ".".join(

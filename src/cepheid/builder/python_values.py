@@ -14,7 +14,7 @@ from cepheid.builder.algebra import Step, Stream
 from cepheid.builder.automata import Automaton
 from cepheid.builder.columns import Column, lit
 from cepheid.builder.drafts import Draft, checked
-from cepheid.builder.functions import Case
+from cepheid.builder.functions import Conditional
 from cepheid.builder.patterns import Pattern
 from cepheid.builder.python_places import Places, with_clause_places, with_place
 from cepheid.builder.variables import Events
@@ -70,7 +70,7 @@ class Package:
     """`cep`: what its names stand for."""
 
 
-class Made:
+class MadeQuery:
     """`cep.Query(…)`: the tree that it was given."""
 
     def __init__(self, program: Program) -> None:
@@ -84,12 +84,12 @@ CALLED: dict[str, Callable[..., Any]] = {
         if name[0].islower() and name not in ("add_arc", "remove_arc", "duration")  # of which two change what runs
     },
     "program": checked,  # without places of its own text: those of the code are kept
-    "Query": Made,
+    "Query": MadeQuery,
 }
 """All that code can call, besides methods."""
 
 
-class Reader:
+class ExpressionReader:
     """Reads expressions. names: what the code has assigned and imported, with how many parts each stands for."""
 
     def __init__(self, code: str) -> None:
@@ -190,7 +190,7 @@ class Reader:
             raise self.refused(
                 node, f"'{name}' is a method", f"call it: .{name}(…); an attribute of that name is ['{name}']"
             )
-        if isinstance(value, Draft | Made) or not isinstance(value, Column | Events | Stream):
+        if isinstance(value, Draft | MadeQuery) or not isinstance(value, Column | Events | Stream):
             raise self._no_attribute(node, value, name)
         if name.startswith("_") or (name in dir(type(value)) and name not in _PROPERTIES):
             remedy = f".field('{name}')" if isinstance(value, Column) else f"['{name}']"
@@ -299,7 +299,7 @@ class Reader:
             node, "this can't be called in a query", "call functions of the builder: cep.event('Shelf', a)"
         )
 
-    def _query(self, node: ast.Call, arguments: list[Any], named: dict[str, Any]) -> Made:
+    def _query(self, node: ast.Call, arguments: list[Any], named: dict[str, Any]) -> MadeQuery:
         if named:
             keyword = next(one for one in node.keywords if one.arg is None or one.arg in named)
             remedy = "leave it out, and pass it to the command: cepheid studio --param T=3 --unit s …"
@@ -312,13 +312,13 @@ class Reader:
             # Blanks in the place of what is before it: places in the text are then places in the code.
             before = "" if start is None else "".join(c if c == "\n" else " " for c in self.places.code[:start])
             try:
-                return Made(parse(before + given))
+                return MadeQuery(parse(before + given))
             except CepheidError as error:
                 raise error if start is not None else self.places.error(error, node) from None
         if isinstance(given, Draft | Stream):
-            return Made(self._done(node, lambda: checked(given)))
+            return MadeQuery(self._done(node, lambda: checked(given)))
         if isinstance(given, Program):
-            return Made(given)
+            return MadeQuery(given)
         raise self.refused(node, "this is not a query", "pass a pattern of the builder: cep.Query(cep.seq(…))")
 
     def _done(self, node: ast.AST, act: Callable[[], Any]) -> Any:
@@ -344,7 +344,7 @@ class Reader:
 
     def _no_attribute(self, node: ast.AST, value: object, name: str) -> ParseError:
         known = _methods(value)
-        if isinstance(value, Made):
+        if isinstance(value, MadeQuery):
             return self.refused(
                 node, "only the query itself is read here", f"leave out .{name}: the page runs the query"
             )
@@ -353,7 +353,9 @@ class Reader:
 
 def _methods(value: object) -> set[str]:
     """The methods of a value of the builder."""
-    kind = next((one for one in (Automaton, Draft, Case, Column, Events, Stream) if isinstance(value, one)), None)
+    kind = next(
+        (one for one in (Automaton, Draft, Conditional, Column, Events, Stream) if isinstance(value, one)), None
+    )
     if kind is None:
         return set()
     return {name for name in dir(type(value)) if not name.startswith("_") and callable(getattr(type(value), name))}

@@ -7,7 +7,7 @@ import re
 
 from cepheid.builder.algebra import Stream, duration
 from cepheid.builder.drafts import Draft, checked
-from cepheid.builder.python_values import CALLED, TIMES, Made, Package, Reader
+from cepheid.builder.python_values import CALLED, TIMES, ExpressionReader, MadeQuery, Package
 from cepheid.errors import ParseError, did_you_mean
 from cepheid.pattern.tree.nodes import Program
 
@@ -39,27 +39,29 @@ def read_python(code: str) -> Program:
     PATTERN Shelf a
     WITHIN 1 hour
     """
-    reader = Reader(code)
+    reader = ExpressionReader(code)
     try:
         found: object = None
         for statement in _parsed(code, reader).body:
             reader.parts = 0
             value = _statement(statement, reader)
-            if isinstance(value, Made) or (isinstance(value, Draft | Stream | Program) and not isinstance(found, Made)):
+            if isinstance(value, MadeQuery) or (
+                isinstance(value, Draft | Stream | Program) and not isinstance(found, MadeQuery)
+            ):
                 found = value
     except RecursionError:
         message, remedy = "the code is nested too deep", "split it into simpler conditions"
         raise ParseError("CEP114", message, remedy, reader.places.at(1, 1)) from None
     if isinstance(found, Draft | Stream):
         return checked(found)
-    if isinstance(found, Made):
+    if isinstance(found, MadeQuery):
         return found.program
     if isinstance(found, Program):
         return found
     raise ParseError("CEP114", "the code makes no query", _EXAMPLE, reader.places.at(code.count("\n") + 1, 1))
 
 
-def _parsed(code: str, reader: Reader) -> ast.Module:
+def _parsed(code: str, reader: ExpressionReader) -> ast.Module:
     try:
         return ast.parse(code)
     except SyntaxError as error:
@@ -72,7 +74,7 @@ def _parsed(code: str, reader: Reader) -> ast.Module:
         raise ParseError("CEP114", message, "take it out, or split it", reader.places.at(1, 1)) from None
 
 
-def _statement(node: ast.stmt, reader: Reader) -> object:
+def _statement(node: ast.stmt, reader: ExpressionReader) -> object:
     """What a statement makes, and the names that it gives."""
     match node:
         case ast.Import() | ast.ImportFrom():
@@ -94,7 +96,7 @@ def _statement(node: ast.stmt, reader: Reader) -> object:
     )
 
 
-def _assign(target: ast.expr, made: object, reader: Reader) -> None:
+def _assign(target: ast.expr, made: object, reader: ExpressionReader) -> None:
     if isinstance(target, ast.Name):
         reader.names[target.id] = made, reader.parts
         return
@@ -107,7 +109,7 @@ def _assign(target: ast.expr, made: object, reader: Reader) -> None:
         _assign(name, value, reader)
 
 
-def _import(node: ast.Import | ast.ImportFrom, reader: Reader) -> None:
+def _import(node: ast.Import | ast.ImportFrom, reader: ExpressionReader) -> None:
     origin = "" if isinstance(node, ast.Import) else node.module or ""
     for one in node.names:
         name, known = one.asname or one.name, one.name

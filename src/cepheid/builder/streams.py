@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cepheid.builder.algebra import Stream as AlgebraStream
-from cepheid.builder.algebra import name_of
+from cepheid.builder.algebra import Stream, name_of
 from cepheid.builder.misuse import check_name, misuse
-from cepheid.pattern.tree.nodes import Stream
+from cepheid.pattern.tree.nodes import FromStream
 
 _REMEDY = "write from_('readings', 'Shelf', 'Exit'), or from_({'readings': ['Shelf'], 'Alert': []})"
 
 
 def read_streams(
-    given: str | AlgebraStream | Sequence[str] | Mapping[str, Sequence[str] | None], types: tuple[str, ...]
-) -> tuple[Stream, ...]:
+    given: str | Stream | Sequence[str] | Mapping[str, Sequence[str] | None], types: tuple[str, ...]
+) -> tuple[FromStream, ...]:
     """One stream with its types, a list of streams, or a dict of streams and their types; None stands for all types."""
     if isinstance(given, list | tuple | Mapping):
         if types or not given:
@@ -27,11 +26,11 @@ def read_streams(
     return (_stream(given, types),)
 
 
-def _stream(name: object, types: Sequence[str] | None) -> Stream:
+def _stream(name: object, types: Sequence[str] | None) -> FromStream:
     types = () if types is None else types
     if isinstance(types, str) or not isinstance(types, Iterable):
         raise misuse(f"{types!r} is not a list of types", _REMEDY)
     found = tuple(check_name(one, "a type", _REMEDY) for one in types)
-    if isinstance(name, AlgebraStream):
+    if isinstance(name, Stream):
         name = name_of(name) or name
-    return Stream(check_name(name, "a stream", "write from_('Alert')"), found)
+    return FromStream(check_name(name, "a stream", "write from_('Alert')"), found)

@@ -43,7 +43,7 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-class Bar:
+class StderrBar:
     """A progress bar on stderr; nothing if stderr is not a terminal."""
 
     def __init__(self, progress: Progress | None, task: TaskID) -> None:
@@ -57,14 +57,14 @@ class Bar:
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Bar]:
+def bar(what: str) -> Iterator[StderrBar]:
     """A progress bar for work with countable parts."""
     if not sys.stderr.isatty():
-        yield Bar(None, TaskID(0))
+        yield StderrBar(None, TaskID(0))
         return
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with _drawing(*columns) as progress:
-        yield Bar(progress, progress.add_task(what, total=None))
+        yield StderrBar(progress, progress.add_task(what, total=None))
 
 
 @contextmanager

@@ -204,10 +204,17 @@ def run(
     options |= {"late": late, "buckets": buckets, "migrate": migrate} if stream else {"partitions": partitions}
     changes = {"op": op, "sequence": sequence, "speculate": ahead}
     options |= {name: given for name, given in changes.items() if given is not None}
-    from cepheid.cli.spark import Flow, Job, RuleColumns, run_batch, run_stream, started  # only here: it needs pyspark
+    from cepheid.cli.spark import (  # only here: it needs pyspark
+        Flow,
+        RuleColumns,
+        SparkCommand,
+        run_batch,
+        run_stream,
+        started,
+    )
 
     of_rules = None if table is None else RuleColumns(table.schema, rule_id or "id")
-    job = Job(prepared, found, to, form, options, settings, overwrite)
+    job = SparkCommand(prepared, found, to, form, options, settings, overwrite)
     with started(master, conf) as spark:
         if checkpoint is not None:
             flow = Flow(address(checkpoint), watermark, files, watch, flush, prometheus, changing, of_rules)

@@ -28,7 +28,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileSource:
     """Files: the address for Spark, the format by Spark's name, its options, and the columns as the file has them."""
 
     address: str
@@ -62,13 +62,13 @@ def local(path: str) -> Path | None:
     return None if _SCHEME.match(path) else Path(path)
 
 
-def find_source(argument: str, form: str | None, *, stream: bool) -> Table | Place:
+def find_source(argument: str, form: str | None, *, stream: bool) -> Table | FileSource:
     """Resolve the argument of --from."""
     if argument.startswith(_TABLE):
         return Table(argument.removeprefix(_TABLE))
     path = local(argument)
     if path is None:
-        return Place(address(argument), form or _told(argument))
+        return FileSource(address(argument), form or _told(argument))
     if not os.path.exists(path):
         if _TABLE_NAME.fullmatch(argument) and Path(argument).suffix.lower() not in FORMATS:
             return Table(argument)
@@ -78,21 +78,21 @@ def find_source(argument: str, form: str | None, *, stream: bool) -> Table | Pla
         message = f"'{argument}' is a file, but a stream reads a directory"
         raise UsageError("CEP603", message, "pass the directory, or leave out --stream")
     if form is not None:
-        return Place(address(argument), form)
+        return FileSource(address(argument), form)
     return _look_at(path, argument)
 
 
-def find_control(argument: str) -> Place:
+def find_control(argument: str) -> FileSource:
     """Resolve the argument of --control: a directory, which may be empty, of JSON lines unless it shows otherwise."""
     path = local(argument)
     if path is None:
-        return Place(address(argument), "parquet" if argument.rstrip("/").endswith(".parquet") else "json")
+        return FileSource(address(argument), "parquet" if argument.rstrip("/").endswith(".parquet") else "json")
     if not os.path.isdir(path):
         message = f"can't read the control rows '{argument}': there is no such directory"
         raise FileError("CEP801", message, "create it; it may be empty in the beginning")
     first = next(_data_files(path), None)
     parquet = first is not None and FORMATS.get(_ending(first.name)) is Format.PARQUET
-    return Place(address(argument), "parquet" if parquet else "json")
+    return FileSource(address(argument), "parquet" if parquet else "json")
 
 
 def _told(argument: str) -> str:
@@ -108,7 +108,7 @@ def _ending(name: str) -> str:
     return Path(path.stem).suffix if path.suffix in _PACKED and Path(path.stem).suffix in FORMATS else path.suffix
 
 
-def _look_at(path: Path, argument: str) -> Place:
+def _look_at(path: Path, argument: str) -> FileSource:
     if os.path.isdir(path / "_delta_log") or next(path.glob("metadata/*.metadata.json"), None):
         message = f"'{argument}' is a Delta Lake or Iceberg table: some of its files may be obsolete"
         remedy = "read it through its connector: --from-format delta and --conf spark.jars.packages=…, or table:NAME"
@@ -126,7 +126,7 @@ def _look_at(path: Path, argument: str) -> Place:
     if form is None:
         _told(str(file))
     assert form is not None
-    return Place(address(argument), _SPARK[form], *(() if packed else _details(form, head)))
+    return FileSource(address(argument), _SPARK[form], *(() if packed else _details(form, head)))
 
 
 def _data_files(directory: Path) -> Iterator[Path]:

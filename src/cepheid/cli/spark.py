@@ -19,7 +19,7 @@ from cepheid.api import Queries, Query
 from cepheid.cli.errors import note, refuse_to_write
 from cepheid.cli.options import Settings
 from cepheid.cli.progress import bar, looking, working
-from cepheid.cli.sources import Place, Table, address, inside, local
+from cepheid.cli.sources import FileSource, Table, address, inside, local
 from cepheid.errors import FileError
 from cepheid.spark import run as running
 from cepheid.spark.exporter import prometheus
@@ -33,11 +33,11 @@ from cepheid.spark.stream import refusals
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SparkCommand:
     """A job: the query, the source of the events, and the output path."""
 
     query: Query | Queries
-    source: Table | Place
+    source: Table | FileSource
     to: str
     form: str
     options: dict[str, Any]
@@ -63,7 +63,7 @@ class Flow:
     watch: bool
     flush: bool
     port: int | None
-    control: Place | None = None
+    control: FileSource | None = None
     rules: RuleColumns | None = None
 
 
@@ -92,19 +92,19 @@ def started(master: str, conf: dict[str, str]) -> Iterator[SparkSession]:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _read(spark: SparkSession, job: Job) -> DataFrame:
+def _read(spark: SparkSession, job: SparkCommand) -> DataFrame:
     if isinstance(job.source, Table):
         return spark.table(job.source.name)
     return running.read_files(spark, _files(job))
 
 
-def _files(job: Job) -> running.Files:
+def _files(job: SparkCommand) -> running.Files:
     source = job.source
-    assert isinstance(source, Place)
+    assert isinstance(source, FileSource)
     return running.Files(source.address, source.form, source.options, source.first, job.settings.type)
 
 
-def run_batch(spark: SparkSession, job: Job) -> None:
+def run_batch(spark: SparkSession, job: SparkCommand) -> None:
     """Write the matches of a batch."""
     if local(job.to) is None and not job.overwrite and running.holds_something(spark, job.to):
         refuse_to_write(job.to)
@@ -139,7 +139,7 @@ def _replacing(to: str) -> Iterator[str]:
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
+def run_stream(spark: SparkSession, job: SparkCommand, flow: Flow) -> None:
     """Write the matches of a stream, micro-batch by micro-batch."""
     if running.holds_something(spark, address(job.to)) and not running.holds_something(spark, flow.checkpoint):
         refuse_to_write(job.to, flow.checkpoint)
@@ -151,7 +151,7 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
     events = running.with_watermark(events, job.settings.time, flow.watermark)
     options = {**job.options, "checkpoint": flow.checkpoint}
     if flow.control is not None:
-        known = None if flow.rules is None else running.Rules(spark_schema(flow.rules.schema), flow.rules.id)
+        known = None if flow.rules is None else running.RuleSchema(spark_schema(flow.rules.schema), flow.rules.id)
         options["control"] = running.stream_control(spark, flow.control.address, flow.control.form, known)
     matches = job.query.match(events, **options)
     running.remove(spark, end)  # if the stream resumes, it writes these matches itself
@@ -197,7 +197,7 @@ def run_stream(spark: SparkSession, job: Job, flow: Flow) -> None:
         note(f"{told} pending, written to '{inside(job.to, running.END)}'")
 
 
-def _is_long(job: Job) -> bool:
+def _is_long(job: SparkCommand) -> bool:
     return bool(job.options.get("long"))
 
 

@@ -61,7 +61,7 @@ def studio(
     if find_spec("starlette") is None or find_spec("uvicorn") is None:
         raise UsageError("CEP602", "the page needs starlette and uvicorn", "pip install 'cepheid[studio]'")
     from cepheid.studio.serve import serve  # only here: it needs a web server, which is an extra
-    from cepheid.studio.source import Columns, Source
+    from cepheid.studio.source import ColumnRoles, EventSource
 
     if events is not None and not os.path.exists(events) and not glob(events, recursive=True):
         read_files(events, settings.type)  # which says what is wrong with the name, before there is a page
@@ -75,10 +75,10 @@ def studio(
             return read_files(events, settings.type, told)
         return read_bytes((folder / _DEMO[1]).read_bytes(), None, _DEMO[1], settings.type)
 
-    source = Source(
+    source = EventSource(
         name=_name(events, checkpoint),
         text=given,
-        columns=Columns(settings.time, settings.type, settings.start, settings.unit),
+        columns=ColumnRoles(settings.time, settings.type, settings.start, settings.unit),
         prepare=settings.query,
         read=None if checkpoint is not None else read,
         checkpoint=None if checkpoint is None else Path(checkpoint),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheid.diagnosis.arcs import arc_name
-from cepheid.diagnosis.steps import RunKey, Step, Steps
+from cepheid.diagnosis.steps import RunKey, RunStep, RunSteps
 from cepheid.diagnosis.tracing import PartitionKey, by_partitions
 from cepheid.diagnosis.written import write_value
 from cepheid.pattern.automata.bound import BoundArc
@@ -15,9 +15,9 @@ from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.own_automata import (
     Accepted,
     OwnAutomaton,
+    OwnAutomatonRun,
     PartitionRuns,
     Register,
-    Run,
     instants,
     match_bindings,
     passing,
@@ -30,7 +30,7 @@ from cepheid.values.rows import Event
 from cepheid.values.scope import sight_of
 
 
-class ArcTeller(Steps, ArcWatcher):
+class ArcTeller(RunSteps, ArcWatcher):
     """Writes steps down. A run is known by the events that it took and the arcs that it went by.
 
     An arc that leads back to its state and assigns nothing ignores the event: the run is still the same.
@@ -43,7 +43,7 @@ class ArcTeller(Steps, ArcWatcher):
         self.marks = {id(arc): f"{number:04}" for number, arc in enumerate(query.automaton.arcs)}
         self.going = {arc.source for arc in query.automaton.arcs if arc.fires is not Fires.NOTHING}
         self.now: Event | None = None
-        self.keys: dict[int, tuple[Run, RunKey]] = {}
+        self.keys: dict[int, tuple[OwnAutomatonRun, RunKey]] = {}
         self.reached: dict[str, RunKey] = {}  # by the event at hand and ε-arcs: by state, what tries further ones
         self.merged: set[RunKey] = set()
         self.matches: list[tuple[Accepted, RunKey]] = []
@@ -53,16 +53,16 @@ class ArcTeller(Steps, ArcWatcher):
         self.now = now
         self.reached = {}
 
-    def key(self, run: Run) -> RunKey | None:
+    def key(self, run: OwnAutomatonRun) -> RunKey | None:
         """What a run is; None if it has taken nothing yet."""
         known = self.keys.get(id(run))
         return None if known is None else known[1]
 
     def tell(self, event: Event | None, action: str, run: RunKey | None, arc: BoundArc | None, detail: str) -> None:
         """Write a step down."""
-        self.steps[Step(event, action, run, None if arc is None else arc_name(arc), None, detail)] = None
+        self.steps[RunStep(event, action, run, None if arc is None else arc_name(arc), None, detail)] = None
 
-    def tried(self, run: Run | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
+    def tried(self, run: OwnAutomatonRun | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
         """Which condition is not TRUE. Of events of other types it is enough to say what becomes of the run."""
         key = self.key(run) if run is not None else self.reached.get(arc.source)
         typed = self.query.schema.roles.type is not None and arc.types
@@ -83,7 +83,14 @@ class ArcTeller(Steps, ArcWatcher):
         except Missing:
             return True
 
-    def went(self, before: Run, arcs: Sequence[BoundArc], after: Run, kept: Run, events: Sequence[Event]) -> None:
+    def went(
+        self,
+        before: OwnAutomatonRun,
+        arcs: Sequence[BoundArc],
+        after: OwnAutomatonRun,
+        kept: OwnAutomatonRun,
+        events: Sequence[Event],
+    ) -> None:
         """Begin, take, proceed or ignore; and merge."""
         known, arc = self.key(before), arcs[-1]
         if known is not None and len(arcs) == 1 and arc.source == arc.target and not arc.assigns:
@@ -115,7 +122,7 @@ class ArcTeller(Steps, ArcWatcher):
         self.merged.add(key)
         held = self.written(after.register)
         why = f"in {after.state}{', with ' * bool(held)}{held}, and the same first event"
-        self.steps[Step(events[0], "merge", key, None, None, why, other)] = None
+        self.steps[RunStep(events[0], "merge", key, None, None, why, other)] = None
 
     def marked(self, arcs: Sequence[BoundArc]) -> tuple[str, ...]:
         """Arcs by their numbers: several may have one name."""
@@ -128,13 +135,13 @@ class ArcTeller(Steps, ArcWatcher):
             for slot, value in zip(self.automaton.slots, register, strict=True)
         )
 
-    def stuck(self, run: Run, instant: Sequence[Event]) -> None:
+    def stuck(self, run: OwnAutomatonRun, instant: Sequence[Event]) -> None:
         """It is over."""
         key = self.key(run)
         if key is not None and run.state in self.going:
             self.tell(instant[0], "kill", key, None, f"no arc from {run.state} takes this event")
 
-    def left(self, run: Run, instant: Sequence[Event] | None, *, overlaps: bool = False) -> None:
+    def left(self, run: OwnAutomatonRun, instant: Sequence[Event] | None, *, overlaps: bool = False) -> None:
         """It is over."""
         key = self.key(run)
         if key is None or run.state not in self.going:
@@ -145,7 +152,7 @@ class ArcTeller(Steps, ArcWatcher):
         why = Why.OVERLAP.value if overlaps else self.reasons.window(run.first, instant[0])
         self.tell(instant[0], "kill", key, None, f"it was in {run.state}; {why}")
 
-    def accepted(self, run: Run, arcs: Sequence[BoundArc], match: Accepted, known: bool) -> None:
+    def accepted(self, run: OwnAutomatonRun, arcs: Sequence[BoundArc], match: Accepted, known: bool) -> None:
         """A match, which HAVING may drop."""
         key = self.key(run)
         assert key is not None

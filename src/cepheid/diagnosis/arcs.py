@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from cepheid.diagnosis.counting import MISSES, OutOfBudget
 from cepheid.diagnosis.facts import COMPLETE, Miss, Stage, Tested, nearest_of
 from cepheid.diagnosis.said_events import describe
-from cepheid.diagnosis.written import Writer, text_of
-from cepheid.pattern.algebra.linear import Edge
+from cepheid.diagnosis.written import ConditionWriter, text_of
+from cepheid.pattern.algebra.linear import LinearEdge
 from cepheid.pattern.automata.bound import BoundArc
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions.nodes import Expression
 from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.event_automata import EventRunner, Instance
-from cepheid.reference.own_automata import OwnAutomaton, PartitionRuns, Run, instants
+from cepheid.reference.own_automata import OwnAutomaton, OwnAutomatonRun, PartitionRuns, instants
 from cepheid.reference.partition import substreams
 from cepheid.reference.watching_arcs import ArcWatcher, EdgeWatcher
 from cepheid.values.bindings import Bindings
@@ -28,7 +28,7 @@ class ArcCounting:
 
     def __init__(self, name: str, query: Bound, budget: int | None) -> None:
         self.name, self.query, self.budget = name, query, budget
-        self.writer = Writer(query)
+        self.writer = ConditionWriter(query)
         self.steps = 0
         self.accepted = 0
         self.depths = _depths(query)
@@ -46,7 +46,7 @@ class ArcCounting:
         conditions = () if arc.condition is None else tuple(conjuncts(arc.condition))
         self.tell(arc_name(arc), self.depths.get(arc.source, 0), fits, conditions, bindings, first, events)
 
-    def of_edge(self, edge: Edge, bindings: Bindings, event: Event) -> None:
+    def of_edge(self, edge: LinearEdge, bindings: Bindings, event: Event) -> None:
         """An edge of a CESAR expression."""
         fits = edge.type is None or event.type == edge.type
         depth = 0 if edge.source is None else edge.source + 1
@@ -154,7 +154,7 @@ class _CountedArcs(ArcWatcher):
     def __init__(self, counting: ArcCounting) -> None:
         self.counting = counting
 
-    def tried(self, run: Run | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
+    def tried(self, run: OwnAutomatonRun | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
         """Count it."""
         self.counting.of_arc(None if run is None else run.first, arc, bindings, events)
 
@@ -163,7 +163,7 @@ class _CountedEdges(EdgeWatcher):
     def __init__(self, counting: ArcCounting) -> None:
         self.counting = counting
 
-    def tried(self, instance: Instance | None, edge: Edge, bindings: Bindings, event: Event) -> None:
+    def tried(self, instance: Instance | None, edge: LinearEdge, bindings: Bindings, event: Event) -> None:
         """Count it."""
         self.counting.of_edge(edge, bindings, event)
 
@@ -181,7 +181,7 @@ def arc_name(arc: BoundArc) -> str:
     return arc.name or f"{arc.source} -> {arc.target}"
 
 
-def edge_name(edge: Edge) -> str:
+def edge_name(edge: LinearEdge) -> str:
     """Between which states it leads."""
     source = "start" if edge.source is None else f"state {edge.source}"
     return f"{source} -> {'result' if edge.target is None else f'state {edge.target}'}"

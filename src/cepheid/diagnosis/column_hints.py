@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.key_columns import another_key, together
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.diagnosis.written import text_of
 from cepheid.errors import nearest
 from cepheid.pattern.binding.bind import Bound
@@ -28,7 +28,7 @@ _LIKE = 2_000  # different values that are looked at for a likeness
 _FAR = 60  # windows that must lie between two events before a query with matches is told of it
 
 
-def column_hints(columns: Columns, matches: int) -> Iterator[Hint]:
+def column_hints(columns: QueryColumns, matches: int) -> Iterator[Hint]:
     """What all events show to be wrong with a query."""
     if not columns.table.num_rows:
         yield Hint("CEP032", "there are no events", "check what reads them: the path, the filter, the table")
@@ -57,7 +57,7 @@ def shown_values(values: Sequence[Any]) -> str:
     )
 
 
-def _similar_types(columns: Columns) -> Iterator[Hint]:
+def _similar_types(columns: QueryColumns) -> Iterator[Hint]:
     """Types that differ in case or space only: one of them is most likely meant too."""
     found = columns.types
     named = {name for component in columns.query.components.values() for name in component.types}
@@ -68,7 +68,7 @@ def _similar_types(columns: Columns) -> Iterator[Hint]:
                 yield Hint("CEP028", message, f"write ANY({name}, `{other}`), or make them one type before")
 
 
-def absent_types(columns: Columns, made: Collection[str]) -> Iterator[Hint]:
+def absent_types(columns: QueryColumns, made: Collection[str]) -> Iterator[Hint]:
     """Types that a match needs and no event has. made: those that other queries give, whose cause is told there."""
     found, name = columns.types, columns.query.schema.roles.type
     if name is not None and not found and columns.table.num_rows:
@@ -101,7 +101,7 @@ def _tests(query: Bound) -> Iterator[tuple[Component, ex.Expression, ex.Attribut
             yield query.components[read.variable], condition, read, literals
 
 
-def _literals(columns: Columns) -> Iterator[Hint]:
+def _literals(columns: QueryColumns) -> Iterator[Hint]:
     """A text that no event has, most often of another case; or that others have in another case."""
     for component, condition, read, literals in _tests(columns.query):
         if read.name not in columns.table.column_names or any(one.type.kind is not Kind.STRING for one in literals):
@@ -117,7 +117,7 @@ def _literals(columns: Columns) -> Iterator[Hint]:
             yield from _other_spellings(columns, component, condition, read.name, wanted, values)
 
 
-def _key_values(columns: Columns) -> Iterator[Hint]:
+def _key_values(columns: QueryColumns) -> Iterator[Hint]:
     """`[attr = 'text']` with a text that no event of the pattern has."""
     query = columns.query
     for test in query.same:
@@ -156,7 +156,12 @@ def _number(text: str) -> float | None:
 
 
 def _other_spellings(
-    columns: Columns, component: Component, condition: ex.Expression, name: str, wanted: list[str], values: list[str]
+    columns: QueryColumns,
+    component: Component,
+    condition: ex.Expression,
+    name: str,
+    wanted: list[str],
+    values: list[str],
 ) -> Iterator[Hint]:
     """Values that differ from one that is asked for in case or space only."""
     plain = {_plain(text) for text in wanted}
@@ -171,11 +176,11 @@ def _other_spellings(
         yield Hint("CEP028", message, remedy)
 
 
-def _nulls(columns: Columns) -> Iterator[Hint]:
+def _nulls(columns: QueryColumns) -> Iterator[Hint]:
     """A condition on a column that is NULL."""
     told = set()
     for condition in columns.query.conditions:
-        if any(isinstance(node, ex.IsNull | ex.Or | ex.Call | ex.Case) for node in walk(condition)):
+        if any(isinstance(node, ex.IsNull | ex.Or | ex.Call | ex.CaseWhen) for node in walk(condition)):
             continue
         for read in (node for node in walk(condition) if isinstance(node, ex.Attribute)):
             if (read.variable, read.name) in told or read.variable not in columns.query.components:
@@ -200,7 +205,7 @@ def _nulls(columns: Columns) -> Iterator[Hint]:
                 yield Hint("CEP020", message, f"{remedy}coalesce({read.variable}{read.index.value}.{read.name}{other})")
 
 
-def _numbers_as_text(columns: Columns) -> Iterator[Hint]:
+def _numbers_as_text(columns: QueryColumns) -> Iterator[Hint]:
     """Texts that are numbers, compared by < or >, which compares them letter by letter."""
     query = columns.query
     for condition in query.conditions:
@@ -231,7 +236,7 @@ def _numbers_as_text(columns: Columns) -> Iterator[Hint]:
             yield Hint("CEP034", message, f"compare numbers: CAST({read} AS DOUBLE), with constants without quotes")
 
 
-def _keys(columns: Columns) -> Iterator[Hint]:
+def _keys(columns: QueryColumns) -> Iterator[Hint]:
     """A key under which the events of a match never come together."""
     query, table = columns.query, columns.table
     needed = needed_types(columns)
@@ -256,7 +261,7 @@ def _keys(columns: Columns) -> Iterator[Hint]:
         yield Hint("CEP025", message, another_key(columns, name, needed))
 
 
-def needed_types(columns: Columns) -> list[tuple[str, ...]] | None:
+def needed_types(columns: QueryColumns) -> list[tuple[str, ...]] | None:
     """The types that the events of a match have; None if it has one event, or if some type is not there."""
     query = columns.query
     if len(query.positive) < 2 and not any(component.array for component in query.positive):
@@ -266,7 +271,7 @@ def needed_types(columns: Columns) -> list[tuple[str, ...]] | None:
     return None if missing else needed
 
 
-def _joins(columns: Columns) -> Iterator[Hint]:
+def _joins(columns: QueryColumns) -> Iterator[Hint]:
     """`a.x = b.y`, where no x is a y."""
     query = columns.query
     for condition in query.conditions:
@@ -297,7 +302,7 @@ def _joins(columns: Columns) -> Iterator[Hint]:
             yield Hint("CEP025", message, "; ".join(shown))
 
 
-def _window(columns: Columns, times: int) -> Iterator[Hint]:
+def _window(columns: QueryColumns, times: int) -> Iterator[Hint]:
     """A window shorter than what usually lies between two events."""
     query, within = columns.query, columns.query.within
     if within is None or within.nanoseconds is None or len(query.positive) < 2:

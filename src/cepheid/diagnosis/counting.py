@@ -13,7 +13,7 @@ from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.written import text_of
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions.nodes import Expression
-from cepheid.pattern.tree.layout import Move, Step
+from cepheid.pattern.tree.layout import MarkAction, Move
 from cepheid.reference.runs import Run, Runner, Waiting, is_tested
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
 from cepheid.values.bindings import Bindings
@@ -216,7 +216,7 @@ class Counting(Watcher):
     def _at_exit(self, move: Move) -> list[Expression]:
         """The conditions that are tested when a move leaves closures, in their order."""
         exits = self.query.placement.at_exit
-        left = [mark.number for mark in move.marks if mark.step in (Step.EXIT, Step.SKIP)]
+        left = [mark.number for mark in move.marks if mark.step in (MarkAction.EXIT, MarkAction.SKIP)]
         return [condition for number in left for condition in exits.get(number, ())]
 
     def _add(self, variable: str, condition: Expression, *, passed: bool) -> None:

@@ -21,12 +21,12 @@ from cepheid.diagnosis.surplus import surplus_hints
 from cepheid.diagnosis.time_conditions import time_hints
 from cepheid.diagnosis.value_ranges import range_of
 from cepheid.diagnosis.what_if import Count, Known, alone, of_one_event, what_if
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.diagnosis.written import text_of
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.errors import CepheidWarning
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import Query
+from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
 
@@ -35,22 +35,22 @@ Check = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProgramQuery:
     """A query of a program: as it was written, on the events that it reads.
 
     matches: how many it has; exact: else more than that. count: how many another query would have on these events.
     """
 
     name: str
-    written: Query
-    columns: Columns
+    written: QueryTree
+    columns: QueryColumns
     matches: int
     exact: bool
     count: Count
 
 
 def diagnose(
-    parts: Sequence[Part],
+    parts: Sequence[ProgramQuery],
     warnings: Iterable[CepheidWarning],
     sample: int | str | None,
     check: Check = lambda: None,
@@ -111,7 +111,7 @@ def diagnose(
     )
 
 
-def _known(part: Part, counted: Counting, hints: Sequence[Hint]) -> Known:
+def _known(part: ProgramQuery, counted: Counting, hints: Sequence[Hint]) -> Known:
     """What the changes that are tried follow from. Where a cause is known, only its condition is left out."""
     causes = [hint for hint in hints if is_cause(hint)]
     if causes:
@@ -123,13 +123,13 @@ def _known(part: Part, counted: Counting, hints: Sequence[Hint]) -> Known:
     return Known(None, counted.longest, length, keys, times)
 
 
-def _other_keys(columns: Columns) -> list[str]:
+def _other_keys(columns: QueryColumns) -> list[str]:
     query, needed = columns.query, needed_types(columns)
     names = [test.attribute for test in query.same] + list(query.partition_by)
     return other_keys(columns, names, needed) if names and needed is not None else []
 
 
-def _events(columns: Columns, most: int | None) -> list[Event]:
+def _events(columns: QueryColumns, most: int | None) -> list[Event]:
     """Some events in their order, with their rows in the whole table."""
     rows = sample_of(columns, most)
     table = columns.table if rows is None else columns.table.take(from_numpy(rows))
@@ -143,7 +143,7 @@ def _number(sample: int | str | None) -> int | None:
     return sample if isinstance(sample, int) else None
 
 
-def _unseen(part: Part, events: Sequence[Event]) -> Iterator[Hint]:
+def _unseen(part: ProgramQuery, events: Sequence[Event]) -> Iterator[Hint]:
     """FROM lets nothing through."""
     if part.columns.query.scope is None or not events:
         return
@@ -154,7 +154,7 @@ def _unseen(part: Part, events: Sequence[Event]) -> Iterator[Hint]:
         yield Hint("CEP027", f"FROM lets none of {len(events):,} events through: {said}", "correct the filter of FROM")
 
 
-def _of_components(part: Part, events: Sequence[Event], check: Check) -> Iterator[Hint]:
+def _of_components(part: ProgramQuery, events: Sequence[Event], check: Check) -> Iterator[Hint]:
     """A component that no event of its type can be, by the conditions on it alone."""
     query, types, count = part.columns.query, part.columns.types, part.count
     for component in query.positive:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from cepheid.diagnosis.arcs import edge_name
-from cepheid.diagnosis.steps import RunKey, Step, Steps
+from cepheid.diagnosis.steps import RunKey, RunStep, RunSteps
 from cepheid.diagnosis.tracing import PartitionKey, by_partitions
 from cepheid.diagnosis.written import write_value
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.algebra.linear import Edge
+from cepheid.pattern.algebra.linear import LinearEdge
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions.types import Type
 from cepheid.reference.event_automata import EventRunner, Instance
@@ -26,7 +26,7 @@ from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
 
 
-class EdgeTeller(Steps, EdgeWatcher):
+class EdgeTeller(RunSteps, EdgeWatcher):
     """Writes steps down. A run is known by the events that it took and the edges that it went by."""
 
     def __init__(self, query: Bound, most: int | None = None) -> None:
@@ -41,11 +41,11 @@ class EdgeTeller(Steps, EdgeWatcher):
         """What a run is."""
         return None if instance is None else self.keys[id(instance)][1]
 
-    def tell(self, event: Event | None, action: str, run: RunKey | None, edge: Edge | None, detail: str) -> None:
+    def tell(self, event: Event | None, action: str, run: RunKey | None, edge: LinearEdge | None, detail: str) -> None:
         """Write a step down."""
-        self.steps[Step(event, action, run, None if edge is None else edge_name(edge), None, detail)] = None
+        self.steps[RunStep(event, action, run, None if edge is None else edge_name(edge), None, detail)] = None
 
-    def tried(self, instance: Instance | None, edge: Edge, bindings: Bindings, event: Event) -> None:
+    def tried(self, instance: Instance | None, edge: LinearEdge, bindings: Bindings, event: Event) -> None:
         """Which condition is not TRUE. Of events of other types it is enough to say that they are ignored."""
         if edge.type is not None and event.type != edge.type:
             return
@@ -59,7 +59,9 @@ class EdgeTeller(Steps, EdgeWatcher):
                 self.tell(event, "refuse", self.key(instance), edge, why)
                 return
 
-    def made(self, before: Instance | None, edge: Edge, fact: Fact, types: Mapping[str, Type], event: Event) -> RunKey:
+    def made(
+        self, before: Instance | None, edge: LinearEdge, fact: Fact, types: Mapping[str, Type], event: Event
+    ) -> RunKey:
         """Begin, take or proceed."""
         known = self.key(before)
         positions, marks = known or ((), ())
@@ -69,7 +71,7 @@ class EdgeTeller(Steps, EdgeWatcher):
         self.tell(event, action, key, edge, _written(fact, types))
         return key
 
-    def went(self, before: Instance | None, edge: Edge, after: Instance, kept: Instance, event: Event) -> None:
+    def went(self, before: Instance | None, edge: LinearEdge, after: Instance, kept: Instance, event: Event) -> None:
         """A run waits in a state."""
         types = self.automaton.states[after.state].types
         key = self.made(before, edge, after.event, types, event)
@@ -78,9 +80,9 @@ class EdgeTeller(Steps, EdgeWatcher):
             return
         held = _written(after.event, types)
         why = f"waits in state {after.state}{', with ' * bool(held)}{held}, and the same times"
-        self.steps[Step(event, "merge", key, None, None, why, self.key(kept))] = None
+        self.steps[RunStep(event, "merge", key, None, None, why, self.key(kept))] = None
 
-    def gave(self, before: Instance | None, edge: Edge, result: Fact, event: Event, known: bool) -> None:
+    def gave(self, before: Instance | None, edge: LinearEdge, result: Fact, event: Event, known: bool) -> None:
         """A result."""
         key = self.made(before, edge, result, self.automaton.types, event)
         self.results.append((event, result, key))

@@ -9,7 +9,7 @@ from cepheid.diagnosis.reasons import Reasons
 from cepheid.diagnosis.said_events import describe
 from cepheid.errors import Span
 from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.tree.nodes import Query
+from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.reference.partition import Substream, substreams
 from cepheid.values.bindings import Bindings
 from cepheid.values.comparison import equal
@@ -46,7 +46,7 @@ class Expected:
     """Some events that ought to be a match, in their order, each with its variable."""
 
     def __init__(
-        self, query: Bound, written: Query, events: Sequence[Event], pairs: Sequence[tuple[str, Event]]
+        self, query: Bound, written: QueryTree, events: Sequence[Event], pairs: Sequence[tuple[str, Event]]
     ) -> None:
         self.query, self.written, self.events, self.pairs = query, written, events, pairs
         self.reasons = Reasons(query)

@@ -10,7 +10,7 @@ from cepheid.engine.matches.in_words import said_matches
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class EventFacts:
     """The events. `median_gap`, of one to the next in its partition, is in nanoseconds; None: there are no two.
 
     span: the times of the first and the last one in nanoseconds, which order what `first` and `last` say as text.
@@ -24,7 +24,7 @@ class Seen:
     partitions: int
     span: tuple[int, int] | None = None
 
-    def __add__(self, other: Seen) -> Seen:
+    def __add__(self, other: EventFacts) -> EventFacts:
         gaps = [(one.median_gap, one.events) for one in (self, other) if one.median_gap is not None]
         gap = sum(g * n for g, n in gaps) // sum(n for _, n in gaps) if gaps else None  # of both it is only near
         types = _added(self.types, other.types)
@@ -33,7 +33,7 @@ class Seen:
         last = max(timed, key=lambda one: one[1][1])[0].last if timed else None
         span = (min(one[0] for _, one in timed), max(one[1] for _, one in timed)) if timed else None
         partitions = self.partitions + other.partitions
-        return Seen(self.events + other.events, types, first, last, gap, partitions, span)
+        return EventFacts(self.events + other.events, types, first, last, gap, partitions, span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Findings:
     which would have taken long to count.
     """
 
-    seen: Seen
+    seen: EventFacts
     matches: int
     funnel: tuple[Stage, ...]
     hints: tuple[Hint, ...]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.errors import nearest
 from cepheid.pattern.expressions.types import Kind
 
@@ -16,12 +16,12 @@ _SHARED = 0.5  # of the events must have a value that the others have too
 _REPEATED = 2  # events of a value, on average, at the least
 
 
-def together(columns: Columns, name: str, needed: Sequence[Sequence[str]]) -> int:
+def together(columns: QueryColumns, name: str, needed: Sequence[Sequence[str]]) -> int:
     """How many values of a column occur in events of all types that a match needs, two events at the least."""
     return int(_shared(columns, name, needed).sum())
 
 
-def _shared(columns: Columns, name: str, needed: Sequence[Sequence[str]]) -> np.ndarray:
+def _shared(columns: QueryColumns, name: str, needed: Sequence[Sequence[str]]) -> np.ndarray:
     codes = columns.codes(name)
     most = int(codes.max(initial=0)) + 1
     found: np.ndarray = np.bincount(codes, minlength=most) > 1
@@ -31,7 +31,7 @@ def _shared(columns: Columns, name: str, needed: Sequence[Sequence[str]]) -> np.
     return found
 
 
-def other_keys(columns: Columns, names: Sequence[str], needed: Sequence[Sequence[str]]) -> list[str]:
+def other_keys(columns: QueryColumns, names: Sequence[str], needed: Sequence[Sequence[str]]) -> list[str]:
     """Columns that would do as a key, the likeliest first: those that most events share, then by their values."""
     roles = columns.query.schema.roles
     kinds = columns.query.schema.columns
@@ -51,7 +51,7 @@ def other_keys(columns: Columns, names: Sequence[str], needed: Sequence[Sequence
     return [other for *_, other in sorted(found, key=lambda one: one[:3])]
 
 
-def another_key(columns: Columns, name: str, needed: Sequence[Sequence[str]]) -> str:
+def another_key(columns: QueryColumns, name: str, needed: Sequence[Sequence[str]]) -> str:
     """Columns that would do, as a remedy: the one of a like name, or all of them."""
     shared = other_keys(columns, [name], needed)
     close = shared[0] if len(shared) == 1 else nearest(name, shared)

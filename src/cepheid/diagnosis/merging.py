@@ -9,35 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cepheid.automaton.model import Arc, Automaton, Ended, Kill, Register, Test, Time, Witnessed
+from cepheid.automaton.model import Arc, Ended, Kill, Register, RegisterAutomaton, Test, Time, Witnessed
 from cepheid.diagnosis.written import write_value
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import EvaluationError
 from cepheid.kernel.scan.program import Restart
 from cepheid.pattern.binding.bind import Bound
-from cepheid.reference.automaton import AutomatonRunner, Binding, Run
+from cepheid.reference.automaton import AutomatonRun, AutomatonRunner, Binding
 from cepheid.reference.partition import Substream, substreams
-from cepheid.values.bindings import Bindings as Values
+from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.facts import hashable
 from cepheid.values.rows import Event
 
-Bindings = tuple[Binding, ...]
+BoundRows = tuple[Binding, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class RunMerge:
     """On an event, a run becomes like another one. waits_for: what both wait for; held: what both hold."""
 
     event: Event
-    run: Bindings
-    other: Bindings
+    run: BoundRows
+    other: BoundRows
     waits_for: str
     held: str
 
 
-def merges(query: Bound, events: Sequence[Event]) -> list[Merge]:
+def merges(query: Bound, events: Sequence[Event]) -> list[RunMerge]:
     """The merges of a query; none if every run is interpreted, and so kept apart."""
     compiled = CompiledQuery(query)
     if compiled.why_interpreted:
@@ -76,13 +76,13 @@ class _MergingRuns(AutomatonRunner):
         self.numbers: dict[int, int] = {}  # by the id of a run
         self.last_number = 0
         self.origins: dict[int, _Origin] = {}  # of runs that come with the event at hand, by their ids
-        self.made: list[Run] = []  # so that no id is used twice
-        self.found: list[Merge] = []
+        self.made: list[AutomatonRun] = []  # so that no id is used twice
+        self.found: list[RunMerge] = []
         self.times = _times(compiled.automaton)
         self.compiler = Compiler(compiled.flat)
-        self.masks: dict[int, Callable[[Values], bool]] = {}  # conditions on one event, by their ids
+        self.masks: dict[int, Callable[[Bindings], bool]] = {}  # conditions on one event, by their ids
 
-    def merges(self) -> list[Merge]:
+    def merges(self) -> list[RunMerge]:
         """All of them."""
         self.run()
         return self.found
@@ -95,7 +95,7 @@ class _MergingRuns(AutomatonRunner):
         if self.resets and len(self.matches) > matches:
             self.runs = []
         waiting = [run for run in self.runs if run.state is not None]
-        kept: dict[object, tuple[Run, int, set[_Origin]]] = {}
+        kept: dict[object, tuple[AutomatonRun, int, set[_Origin]]] = {}
         numbers: dict[int, int] = {}
         for run in sorted(waiting, key=lambda run: (id(run) in self.origins, _rank(run))):
             origin, alike = self.origins.get(id(run)), self.identity(run)
@@ -108,28 +108,28 @@ class _MergingRuns(AutomatonRunner):
                 kept[alike][2].add(origin)
         self.numbers = numbers
 
-    def number(self, run: Run, origin: _Origin | None) -> int:
+    def number(self, run: AutomatonRun, origin: _Origin | None) -> int:
         """That of what the run is kept as, or a new one."""
         if origin is None:
             return self.numbers[id(run)]
         self.last_number += 1
         return self.last_number
 
-    def identity(self, run: Run) -> object:
+    def identity(self, run: AutomatonRun) -> object:
         """What runs must agree on to be alike."""
         assert run.state is not None
         return run.state, frozenset((r, hashable(run.registers[r])) for r in self.automaton.live[run.state])
 
-    def tell(self, run: Run, other: Run, instant: Sequence[Event]) -> None:
+    def tell(self, run: AutomatonRun, other: AutomatonRun, instant: Sequence[Event]) -> None:
         """A run is like another one."""
         assert run.state is not None
         at = next((event for event in instant if event.position == run.bound[-1][1]), instant[0])
         live = sorted(self.automaton.live[run.state], key=lambda register: register.name)
         values = [f"{one.name} = {write_value(run.registers[one], one.type)}" for one in live if one not in self.times]
         held = ", ".join([*values, *["the same times"] * any(one in self.times for one in live)])
-        self.found.append(Merge(at, run.bound, other.bound, self.automaton.states[run.state].waits_for, held))
+        self.found.append(RunMerge(at, run.bound, other.bound, self.automaton.states[run.state].waits_for, held))
 
-    def holds(self, fence: Iterable[Test], event: Event, run: Run | None) -> bool:
+    def holds(self, fence: Iterable[Test], event: Event, run: AutomatonRun | None) -> bool:
         """Whether tests are TRUE: those of one event as they were written, since kernels have masks of them."""
         return all(
             self.mask(test, event) if test.unary else self.value(test.condition, event, run) is True for test in fence
@@ -139,38 +139,38 @@ class _MergingRuns(AutomatonRunner):
         """Whether a condition on one event is TRUE."""
         if id(test.original) not in self.masks:
             self.masks[id(test.original)] = self.compiler.condition(test.original)
-        return self.masks[id(test.original)](Values({test.variable: (event,)}, {test.variable: event}))
+        return self.masks[id(test.original)](Bindings({test.variable: (event,)}, {test.variable: event}))
 
     # Where runs come from.
 
-    def enter(self, arc: Arc, event: Event, run: Run) -> Iterator[Run]:
+    def enter(self, arc: Arc, event: Event, run: AutomatonRun) -> Iterator[AutomatonRun]:
         """A run binds an event."""
         for new in super().enter(arc, event, run):
             self.keep_origin(new, run, id(arc), event)
             yield new
 
-    def after_kills(self, run: Run, event: Event) -> Run | None:
+    def after_kills(self, run: AutomatonRun, event: Event) -> AutomatonRun | None:
         """A run may lose ways to go on."""
         left = super().after_kills(run, event)
         if left is not None and left is not run:
             self.keep_origin(left, run, id(Kill), event)
         return left
 
-    def keep_origin(self, new: Run, run: Run, by: int, event: Event) -> None:
+    def keep_origin(self, new: AutomatonRun, run: AutomatonRun, by: int, event: Event) -> None:
         """Remember what a run was made of."""
         known = self.origins.get(id(run))
         self.made += [run, new]
         self.origins[id(new)] = _Origin(self.numbers.get(id(run)) if known is None else known.kept, by, event.position)
 
 
-def _times(automaton: Automaton) -> set[Register]:
+def _times(automaton: RegisterAutomaton) -> set[Register]:
     """The registers that hold when something was, as windows count it."""
     closed = {kill.closes for kill in automaton.kills if kill.closes is not None}
     given = [(register, value) for arc in automaton.arcs for register, value in arc.transfer.items()]
     return closed | {register for register, value in given if isinstance(value, Time | Ended | Witnessed)}
 
 
-def _rank(run: Run) -> tuple[object, ...]:
+def _rank(run: AutomatonRun) -> tuple[object, ...]:
     """As runs are numbered."""
     positions = tuple(position for _, position in run.bound)
     return positions[-1], positions, run.bound

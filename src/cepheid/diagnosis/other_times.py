@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.diagnosis.as_text import near
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.pattern.expressions.durations import NANOSECONDS
 
@@ -19,14 +19,14 @@ _NEAR = 0.1  # of the length of the stream: what is further from the times is no
 _MOSTLY = 0.8  # of the events have one of the other type at such a distance
 
 
-def other_times(columns: Columns) -> Iterator[tuple[str, pa.ChunkedArray]]:
+def other_times(columns: QueryColumns) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Other times for all events, each with what is changed, in words."""
     if columns.query.schema.start is None:
         yield from _columns(columns)
         yield from _zones(columns)
 
 
-def _columns(columns: Columns) -> Iterator[tuple[str, pa.ChunkedArray]]:
+def _columns(columns: QueryColumns) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """Another column of the same type, without NULL, whose values are usually near the times."""
     table, name = columns.table, columns.query.schema.roles.time
     time = table.column(name)
@@ -45,7 +45,7 @@ def _numbers(column: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(wide.cast(pa.int64()).to_numpy())
 
 
-def _zones(columns: Columns) -> Iterator[tuple[str, pa.ChunkedArray]]:
+def _zones(columns: QueryColumns) -> Iterator[tuple[str, pa.ChunkedArray]]:
     """A type whose events are some half hours before or after those of the next component of their key."""
     query, within = columns.query, columns.query.within
     if within is None or within.nanoseconds is None or query.schema.roles.type is None or not columns.keys:
@@ -69,7 +69,7 @@ def _zones(columns: Columns) -> Iterator[tuple[str, pa.ChunkedArray]]:
             yield f"{'|'.join(one)} {said}, as of another time zone", pa.chunked_array([moved])
 
 
-def _nearest(columns: Columns, ones: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _nearest(columns: QueryColumns, ones: np.ndarray, others: np.ndarray) -> np.ndarray:
     """How far each of some events is from the nearest one of others in its partition: the time of that less its own."""
     partitions, times = np.asarray(columns.partitions), np.asarray(columns.times)
     least, length = int(times.min()), int(times.max()) - int(times.min()) + 1

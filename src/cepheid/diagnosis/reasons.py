@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheid.diagnosis.as_text import near
-from cepheid.diagnosis.written import Writer, write_value
+from cepheid.diagnosis.written import ConditionWriter, write_value
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions.durations import spell
 from cepheid.pattern.expressions.nodes import Literal, SameValue
@@ -24,7 +24,7 @@ class Reasons:
 
     def __init__(self, query: Bound) -> None:
         self.query = query
-        self.writer = Writer(query)
+        self.writer = ConditionWriter(query)
 
     def component(self, move: Move) -> str | None:
         """The variable that a move binds."""

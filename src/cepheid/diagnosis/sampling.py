@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 
 EVENTS = 20_000
 """How many events are read as Python values."""
 
 
-def sample_of(columns: Columns, most: int | None) -> Any:
+def sample_of(columns: QueryColumns, most: int | None) -> Any:
     """The rows of some events of a table; None: all of them."""
     table = columns.table
     if most is None or table.num_rows <= most:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cepheid.diagnosis.merging import Bindings, Merge
+from cepheid.diagnosis.merging import BoundRows, RunMerge
 from cepheid.diagnosis.reasons import Reasons
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.tree.layout import Move
@@ -21,7 +21,7 @@ RunKey = tuple[tuple[int, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """One thing that a run does. `event`: on which, None: the end of the input; `index`: of a closure, which event.
 
     `other`: the run that it merges with.
@@ -36,14 +36,14 @@ class Step:
     other: RunKey | None = None
 
 
-class Steps:
+class RunSteps:
     """Steps that are written down, and runs with those that they were made from; `most`: how many are wanted."""
 
     def __init__(self, query: Bound, most: int | None = None) -> None:
         self.query = query
         self.reasons = Reasons(query)
         self.most = most
-        self.steps: dict[Step, None] = {}
+        self.steps: dict[RunStep, None] = {}
         self.parents: dict[RunKey, RunKey | None] = {}
 
     @property
@@ -52,21 +52,21 @@ class Steps:
         return self.most is not None and len(self.steps) >= self.most
 
 
-class Teller(Steps, Watcher):
+class Teller(RunSteps, Watcher):
     """Writes the steps of a PATTERN down. It is told of every event."""
 
     every_event = True
 
     def __init__(self, query: Bound, most: int | None = None) -> None:
         super().__init__(query, most)
-        self.bindings: dict[Bindings, RunKey] = {}  # of runs that bind the same, the first one
+        self.bindings: dict[BoundRows, RunKey] = {}  # of runs that bind the same, the first one
         self.went_on: set[tuple[RunKey, Move, int]] = set()  # a run, by which move, with the event at which position
 
     def _tell(self, event: Event | None, action: str, run: Run, variable: str | None = None, why: str = "") -> None:
         of_closure = action in ("begin", "take", "proceed")
         array = of_closure and variable is not None and self.query.components[variable].array
         index = len(run.bindings.all[variable]) if array and variable is not None else None
-        step = Step(event, action, key_of(run) if run.selected else None, variable, index, why)
+        step = RunStep(event, action, key_of(run) if run.selected else None, variable, index, why)
         self.steps[step] = None
 
     def bound(self, before: Run, move: Move, run: Run) -> None:
@@ -138,16 +138,16 @@ class Teller(Steps, Watcher):
         """A match."""
         self._tell(run.selected[-1], "emit", run)
 
-    def merge(self, found: Iterable[Merge]) -> None:
+    def merge(self, found: Iterable[RunMerge]) -> None:
         """Runs that are kept as one."""
         for one in found:
             run, other = self.bindings[one.run], self.bindings[one.other]
             holds = f", with {one.held}" if one.held else ""
             why = f"waits for {one.waits_for}{holds}"
             if run != other:  # two ways to bind the same are one run here
-                self.steps[Step(one.event, "merge", run, None, None, why, other)] = None
+                self.steps[RunStep(one.event, "merge", run, None, None, why, other)] = None
 
-    def _bindings(self, run: Run) -> Bindings:
+    def _bindings(self, run: Run) -> BoundRows:
         names = (self.reasons.component(move) for move in run.path if move.target is not None)
         return tuple((str(name), event.position) for name, event in zip(names, run.selected, strict=True))
 
@@ -163,10 +163,10 @@ def key_of(run: Run) -> RunKey:
     return tuple(event.position for event in run.selected), tuple(marks)
 
 
-def in_order(steps: Sequence[Step], numbers: dict[RunKey, int]) -> list[Step]:
+def in_order(steps: Sequence[RunStep], numbers: dict[RunKey, int]) -> list[RunStep]:
     """Steps by the event, the run and the action."""
 
-    def rank(step: Step) -> tuple[object, ...]:
+    def rank(step: RunStep) -> tuple[object, ...]:
         run = 0 if step.run is None else numbers[step.run]
         at = (1, 0) if step.event is None else (0, step.event.position)
         return at, run, ACTIONS.index(step.action), step.component or "", step.index or 0, step.detail

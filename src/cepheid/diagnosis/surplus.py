@@ -15,14 +15,14 @@ from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.key_columns import other_keys
 from cepheid.diagnosis.run_hints import is_tied
 from cepheid.diagnosis.what_if import Count
-from cepheid.diagnosis.whole_columns import Columns
+from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.diagnosis.written import text_of
 from cepheid.engine.matches.in_words import said_matches
 from cepheid.language import print_expression
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import NANOSECONDS, spell
 from cepheid.pattern.lints.subsets import closure_of_subsets, variables_in
-from cepheid.pattern.tree.nodes import Query, Selection, Strategy
+from cepheid.pattern.tree.nodes import QueryTree, Selection, Strategy
 from cepheid.pattern.tree.walk import walk
 
 _MOSTLY = 0.5  # of the complete runs are dropped
@@ -34,7 +34,9 @@ _FAR = 10  # times as long as the stream
 _SINCE_1970 = 10 * NANOSECONDS["days"] * 365  # of later ones CEP009 tells whether the unit is wrong
 
 
-def surplus_hints(written: Query, counted: Counting, columns: Columns, matches: int, count: Count) -> Iterator[Hint]:
+def surplus_hints(
+    written: QueryTree, counted: Counting, columns: QueryColumns, matches: int, count: Count
+) -> Iterator[Hint]:
     """Matches of every subset, matches of events that do not belong together, matches that are dropped."""
     yield from _compared_with_itself(columns)
     yield from _no_witness(columns)
@@ -47,7 +49,7 @@ def surplus_hints(written: Query, counted: Counting, columns: Columns, matches: 
     yield from _dropped(counted)
 
 
-def _subsets(written: Query, counted: Counting, matches: int, count: Count) -> Iterator[Hint]:
+def _subsets(written: QueryTree, counted: Counting, matches: int, count: Count) -> Iterator[Hint]:
     closure = closure_of_subsets(written.pattern, counted.query.strategies)
     if closure is None:
         return
@@ -61,7 +63,7 @@ def _subsets(written: Query, counted: Counting, matches: int, count: Count) -> I
         yield Hint("CEP035", message, remedy)
 
 
-def _no_key(written: Query, columns: Columns, matches: int, count: Count) -> Iterator[Hint]:
+def _no_key(written: QueryTree, columns: QueryColumns, matches: int, count: Count) -> Iterator[Hint]:
     """Nothing says that the events of a match belong together."""
     query = columns.query
     needed = needed_types(columns)
@@ -85,7 +87,7 @@ def _is_itself(node: ex.Compare) -> bool:
     return reads and print_expression(node.left) == print_expression(node.right)
 
 
-def _compared_with_itself(columns: Columns) -> Iterator[Hint]:
+def _compared_with_itself(columns: QueryColumns) -> Iterator[Hint]:
     """`a.user = a.user`."""
     for condition in columns.query.conditions:
         if isinstance(condition, ex.Compare) and _is_itself(condition):
@@ -93,7 +95,7 @@ def _compared_with_itself(columns: Columns) -> Iterator[Hint]:
             yield Hint("CEP035", message, "name another variable on one side")
 
 
-def _no_witness(columns: Columns) -> Iterator[Hint]:
+def _no_witness(columns: QueryColumns) -> Iterator[Hint]:
     """A negation whose events never have the key of the others, so that it never drops a run."""
     query = columns.query
     if query.schema.roles.types is not None or query.schema.roles.type is None:
@@ -114,7 +116,7 @@ def _no_witness(columns: Columns) -> Iterator[Hint]:
                 yield Hint("CEP026", f"{message}others have", f"compare the columns that tie {kind} to the others")
 
 
-def _copies(columns: Columns) -> Iterator[Hint]:
+def _copies(columns: QueryColumns) -> Iterator[Hint]:
     """Rows that are equal in all columns, as when a source sends some of them twice."""
     table = columns.table.slice(0, _LOOKED_AT)
     if any(pa.types.is_nested(field.type) or pa.types.is_null(field.type) for field in table.schema):
@@ -128,7 +130,7 @@ def _copies(columns: Columns) -> Iterator[Hint]:
         yield Hint("CEP035", message, "drop the copies before, if a source sends rows more than once")
 
 
-def _endless(columns: Columns) -> Iterator[Hint]:
+def _endless(columns: QueryColumns) -> Iterator[Hint]:
     """A window far longer than the stream, whose times are numbers that may be of another unit."""
     query, span = columns.query, columns.seen.span
     time = query.schema.roles.time

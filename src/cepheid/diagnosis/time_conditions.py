@@ -11,13 +11,13 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.comparisons import limits_below
 from cepheid.pattern.expressions.durations import NANOSECONDS, spell
 from cepheid.pattern.expressions.types import Kind
-from cepheid.pattern.tree.nodes import Event, Seq
+from cepheid.pattern.tree.nodes import EventPattern, Seq
 
 
 def time_hints(query: Bound) -> Iterator[Hint]:
     """Times that are asked to be the other way round, or further apart than the window is long."""
     parts = query.pattern.parts if isinstance(query.pattern, Seq) else ()
-    places = {part.variable: k for k, part in enumerate(parts) if isinstance(part, Event)}
+    places = {part.variable: k for k, part in enumerate(parts) if isinstance(part, EventPattern)}
     time = query.schema.roles.time
     for condition in query.conditions:
         match condition:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.diagnosis.arc_steps import ArcTeller, watch_arcs
 from cepheid.diagnosis.edge_steps import EdgeTeller, watch_edges
 from cepheid.diagnosis.merging import merges
-from cepheid.diagnosis.steps import RunKey, Step, Steps, Teller, in_order, numbered
+from cepheid.diagnosis.steps import RunKey, RunStep, RunSteps, Teller, in_order, numbered
 from cepheid.diagnosis.tracing import read, watch_steps
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pictures import html_table
@@ -114,7 +114,7 @@ def make_trace(parts: Sequence[Traced], limit: int | None) -> Trace:
     return Trace(rows.add_column(0, "step", pa.array(range(1, rows.num_rows + 1), pa.int64())), left_out, seen, total)
 
 
-def watch(query: Bound, events: Sequence[Event], limit: int | None) -> tuple[Steps, int]:
+def watch(query: Bound, events: Sequence[Event], limit: int | None) -> tuple[RunSteps, int]:
     """Run a query event by event until there are enough steps, and how many events that took."""
     if query.automaton is not None:
         by_arcs = ArcTeller(query, limit)
@@ -128,11 +128,11 @@ def watch(query: Bound, events: Sequence[Event], limit: int | None) -> tuple[Ste
     return teller, read_events
 
 
-def _detail(step: Step, numbers: Mapping[RunKey, int]) -> str:
+def _detail(step: RunStep, numbers: Mapping[RunKey, int]) -> str:
     return step.detail if step.other is None else f"as run {numbers[step.other]}: {step.detail}"
 
 
-def _rows(part: Traced, teller: Steps, *, named: bool) -> pa.Table:
+def _rows(part: Traced, teller: RunSteps, *, named: bool) -> pa.Table:
     numbers = numbered([*teller.parents, *(step.run for step in teller.steps if step.run is not None)])
     steps = in_order(list(teller.steps), numbers)
     events = [step.event for step in steps]

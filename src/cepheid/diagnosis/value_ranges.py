@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow.compute as pc
 
 from cepheid.diagnosis.column_hints import shown_values
-from cepheid.diagnosis.whole_columns import Columns
-from cepheid.diagnosis.written import Writer, text_of, write_value
+from cepheid.diagnosis.whole_columns import QueryColumns
+from cepheid.diagnosis.written import ConditionWriter, text_of, write_value
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind, Type, zone_of
 from cepheid.pattern.tree.components import Component
@@ -24,7 +24,7 @@ _LOOKED_AT = 2_000  # events on which an expression is evaluated
 _SCALES = {100: "percent or cents", 1_000: "thousandths, such as milliseconds or grams"}
 
 
-def range_of(columns: Columns, component: Component, condition: ex.Expression, events: Sequence[Event]) -> str:
+def range_of(columns: QueryColumns, component: Component, condition: ex.Expression, events: Sequence[Event]) -> str:
     """What the values of the column, or of the expression, of a condition are; empty if that can't be said."""
     match condition:
         case ex.Compare(_, side, ex.Literal() as constant) | ex.Compare(_, ex.Literal() as constant, side):
@@ -47,7 +47,7 @@ def range_of(columns: Columns, component: Component, condition: ex.Expression, e
     return f"{seen}{_scale(columns, component, side, constants)}" if seen else ""
 
 
-def _seen(columns: Columns, component: Component, side: ex.Expression, events: Sequence[Event]) -> str:
+def _seen(columns: QueryColumns, component: Component, side: ex.Expression, events: Sequence[Event]) -> str:
     if isinstance(side, ex.Attribute):
         type_ = columns.query.schema.columns.get(side.name)
         if type_ is None or side.name not in columns.table.column_names:
@@ -67,7 +67,7 @@ def _seen(columns: Columns, component: Component, side: ex.Expression, events: S
     return f"{text_of(side)} is between {bounds}" + (f" (times are in {zone})" if zone else "")
 
 
-def _ends(columns: Columns, component: Component, name: str) -> tuple[Any, Any]:
+def _ends(columns: QueryColumns, component: Component, name: str) -> tuple[Any, Any]:
     found = pc.min_max(columns.of(component, name)).as_py()
     return found["min"], found["max"]
 
@@ -77,9 +77,9 @@ def _shown(value: Any, type_: Type) -> str:
 
 
 def _evaluated(
-    columns: Columns, component: Component, side: ex.Expression, events: Sequence[Event]
+    columns: QueryColumns, component: Component, side: ex.Expression, events: Sequence[Event]
 ) -> tuple[list[Any], Type]:
-    writer = Writer(columns.query)
+    writer = ConditionWriter(columns.query)
     found = []
     for event in events[:: max(1, len(events) // _LOOKED_AT)]:
         if component.types and event.type is not None and event.type not in component.types:
@@ -94,7 +94,7 @@ def _evaluated(
     return found, writer.type_of(side)
 
 
-def _scale(columns: Columns, component: Component, side: ex.Expression, constants: Sequence[ex.Expression]) -> str:
+def _scale(columns: QueryColumns, component: Component, side: ex.Expression, constants: Sequence[ex.Expression]) -> str:
     """Whether a constant would be in the range if it were a hundred times smaller or greater."""
     if not isinstance(side, ex.Attribute) or not constants:
         return ""

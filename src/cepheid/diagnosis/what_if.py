@@ -16,7 +16,17 @@ from cepheid.language.printer import quote_name
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import window_nanoseconds
 from cepheid.pattern.tree.components import Component
-from cepheid.pattern.tree.nodes import Column, Event, Negation, Pattern, Query, Repeat, Seq, Strategy, Window
+from cepheid.pattern.tree.nodes import (
+    EventPattern,
+    KeyColumn,
+    Negation,
+    PatternTree,
+    QueryTree,
+    Repeat,
+    Seq,
+    Strategy,
+    Window,
+)
 from cepheid.pattern.tree.walk import rewrite, substitute, walk
 
 
@@ -28,10 +38,10 @@ class Count:
     """
 
     events: int
-    of: Callable[[Query], tuple[int, bool] | None]
+    of: Callable[[QueryTree], tuple[int, bool] | None]
     at: Callable[[pa.ChunkedArray], tuple[int, bool] | None] = lambda _: None
 
-    def __call__(self, query: Query) -> int | None:
+    def __call__(self, query: QueryTree) -> int | None:
         found = self.of(query)
         return None if found is None else found[0]
 
@@ -64,7 +74,7 @@ class Known:
     times: Callable[[], Iterable[tuple[str, pa.ChunkedArray]]] = tuple
 
 
-def what_if(query: Query, count: Count, known: Known) -> tuple[Change, ...]:
+def what_if(query: QueryTree, count: Count, known: Known) -> tuple[Change, ...]:
     """The changes that give matches."""
     if known.blamed is not None:
         return tuple(_tried(_without_conditions(query, known.blamed), count))
@@ -75,7 +85,7 @@ def what_if(query: Query, count: Count, known: Known) -> tuple[Change, ...]:
     return tuple(found or _tried(_other_keys(query, known), count))
 
 
-def _tried(changes: Iterator[tuple[str, str, Query]], count: Count) -> Iterator[Change]:
+def _tried(changes: Iterator[tuple[str, str, QueryTree]], count: Count) -> Iterator[Change]:
     loosened = False
     for number, (kind, text, changed) in enumerate(changes):
         if number >= _MOST or (kind == STRATEGY and loosened):
@@ -93,14 +103,14 @@ def _at_other_times(count: Count, known: Known) -> Iterator[Change]:
             yield Change(text, found[0], CLOCK, found[1])
 
 
-def _changes(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
+def _changes(query: QueryTree, known: Known) -> Iterator[tuple[str, str, QueryTree]]:
     yield from _exchanged(query)
     yield from _loosened(query)
     for node in walk(query.pattern):
         if isinstance(node, Negation):
             yield NEGATION, f"without {print_pattern(node)}", _without(query, node)
     for node in walk(query.pattern):
-        name = node.body.variable if isinstance(node, Repeat) and isinstance(node.body, Event) else None
+        name = node.body.variable if isinstance(node, Repeat) and isinstance(node.body, EventPattern) else None
         if isinstance(node, Repeat) and 0 < known.longest.get(str(name), 0) < node.low:
             fewer = replace(node, low=known.longest[str(name)])
             text = f"{print_pattern(fewer)} in place of {print_pattern(node)}"
@@ -108,14 +118,14 @@ def _changes(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
     yield from _without_conditions(query, [c for c in query.where if not isinstance(c, ex.SameValue)])
 
 
-def _without_conditions(query: Query, conditions: Sequence[ex.Expression]) -> Iterator[tuple[str, str, Query]]:
+def _without_conditions(query: QueryTree, conditions: Sequence[ex.Expression]) -> Iterator[tuple[str, str, QueryTree]]:
     for condition in conditions:
         kept = tuple(other for other in query.where if other is not condition)
         if len(kept) < len(query.where):
             yield CONDITION, f"without {text_of(condition)}", replace(query, where=kept)
 
 
-def _other_keys(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
+def _other_keys(query: QueryTree, known: Known) -> Iterator[tuple[str, str, QueryTree]]:
     """Another column in the place of a key, or none."""
     for name in known.keys()[:3]:
         for k, test in enumerate(query.where):
@@ -123,7 +133,7 @@ def _other_keys(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
                 where = (*query.where[:k], key := ex.SameValue(name), *query.where[k + 1 :])
                 yield KEY, f"{text_of(key)} in place of {text_of(test)}", replace(query, where=where)
         for column in query.partition_by:
-            changed = tuple(Column(name) if one is column else one for one in query.partition_by)
+            changed = tuple(KeyColumn(name) if one is column else one for one in query.partition_by)
             text = f"PARTITION BY {quote_name(name)} in place of {quote_name(column.name)}"
             yield KEY, text, replace(query, partition_by=changed)
     for k, test in enumerate(query.where):
@@ -133,11 +143,11 @@ def _other_keys(query: Query, known: Known) -> Iterator[tuple[str, str, Query]]:
         yield KEY, "without PARTITION BY", replace(query, partition_by=())
 
 
-def _exchange(pattern: Pattern, old: Pattern, new: Pattern) -> Pattern:
+def _exchange(pattern: PatternTree, old: PatternTree, new: PatternTree) -> PatternTree:
     return rewrite(pattern, lambda node: new if node == old else node)
 
 
-def _exchanged(query: Query) -> Iterator[tuple[str, str, Query]]:
+def _exchanged(query: QueryTree) -> Iterator[tuple[str, str, QueryTree]]:
     """Two neighbours the other way round; what must be absent stays between them."""
     parts = query.pattern.parts if isinstance(query.pattern, Seq) else ()
     present = [k for k, part in enumerate(parts) if not isinstance(part, Negation)]
@@ -149,7 +159,7 @@ def _exchanged(query: Query) -> Iterator[tuple[str, str, Query]]:
         yield ORDER, text, replace(query, pattern=Seq(tuple(turned)))
 
 
-def _loosened(query: Query) -> Iterator[tuple[str, str, Query]]:
+def _loosened(query: QueryTree) -> Iterator[tuple[str, str, QueryTree]]:
     """Looser strategies in the place of the strictest ones."""
     for tight, looser in _LOOSER:
         found = [one.strategy for one in query.strategies if one.strategy in tight]
@@ -163,10 +173,10 @@ def _loosened(query: Query) -> Iterator[tuple[str, str, Query]]:
         return
 
 
-def _without(query: Query, negation: Negation) -> Query:
+def _without(query: QueryTree, negation: Negation) -> QueryTree:
     """A query without a negated component, nor what is said of it."""
 
-    def drop(node: Pattern) -> Pattern:
+    def drop(node: PatternTree) -> PatternTree:
         if isinstance(node, Seq):
             return replace(node, parts=tuple(part for part in node.parts if part != negation))
         return node
@@ -176,7 +186,7 @@ def _without(query: Query, negation: Negation) -> Query:
     return replace(query, pattern=rewrite(query.pattern, drop), where=kept)
 
 
-def _longer(query: Query, count: Count, known: Known) -> Iterator[Change]:
+def _longer(query: QueryTree, count: Count, known: Known) -> Iterator[Change]:
     """The first longer window that gives matches; none is longer than the stream."""
     within = query.within
     if within is None or not isinstance(within.amount, ex.Literal) or not isinstance(within.amount.value, int | float):
@@ -215,7 +225,7 @@ def of_one_event(component: Component, condition: ex.Expression) -> ex.Expressio
 
     def one(node: ex.Expression) -> ex.Expression | None:
         nonlocal single
-        if isinstance(node, ex.Aggregate | ex.Length | ex.Rows | ex.Quantified):
+        if isinstance(node, ex.AggregateCall | ex.Length | ex.Rows | ex.Quantified):
             single = False
         if isinstance(node, ex.Attribute):
             single &= node.variable == component.variable and node.index in _SINGLE
@@ -227,7 +237,7 @@ def of_one_event(component: Component, condition: ex.Expression) -> ex.Expressio
     return found if single and read else None
 
 
-def alone(component: Component, conditions: Sequence[ex.Expression], query: Query) -> Query:
+def alone(component: Component, conditions: Sequence[ex.Expression], query: QueryTree) -> QueryTree:
     """The query of the events that can be a component."""
-    event = Event(component.types, component.variable)
-    return Query(event, streams=query.streams, sees=query.sees, where=tuple(conditions), ties=query.ties)
+    event = EventPattern(component.types, component.variable)
+    return QueryTree(event, streams=query.streams, sees=query.sees, where=tuple(conditions), ties=query.ties)

@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.diagnosis.facts import Seen
+from cepheid.diagnosis.facts import EventFacts
 from cepheid.engine.encoding.arrow import flags_to_numpy, from_numpy, to_numpy
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.tree.components import Component
 
 
 @dataclass(frozen=True)
-class Columns:
+class QueryColumns:
     """The events of one query: the table, and their times in ticks.
 
     numbers: those of the rows, where the table is a part of another one.
@@ -31,13 +31,13 @@ class Columns:
     _codes: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> EventFacts:
         """How many, of which types, when, and how far apart."""
         time = self.table.column(self.query.schema.roles.time)
         ends = pc.min_max(time).as_py() if len(time) else {"min": None, "max": None}
         tick = self.query.schema.tick
         span = (int(self.times.min()) * tick, int(self.times.max()) * tick) if len(time) else None
-        return Seen(
+        return EventFacts(
             self.table.num_rows,
             self.types,
             None if ends["min"] is None else str(ends["min"]),

@@ -9,12 +9,11 @@ import pyarrow as pa
 from cepheid.diagnosis.expected import Expected, WhyNot
 from cepheid.diagnosis.named_rows import read_ends, read_named
 from cepheid.diagnosis.tracing import give
-from cepheid.diagnosis.why_not_arcs import Stretch
+from cepheid.diagnosis.why_not_arcs import ExpectedStretch
 from cepheid.errors import Span
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.tree.layout import Move
-from cepheid.pattern.tree.nodes import Event as EventPattern
-from cepheid.pattern.tree.nodes import Output, Query, Ties
+from cepheid.pattern.tree.nodes import EventPattern, Output, QueryTree, Ties
 from cepheid.reference.negation import Absence
 from cepheid.reference.runs import Run, Runner, Waiting
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
@@ -22,13 +21,13 @@ from cepheid.values.bindings import NOTHING
 from cepheid.values.rows import Event, read_events
 
 
-def why_not(query: Bound, written: Query, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
+def why_not(query: Bound, written: QueryTree, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
     """The first rule against some rows as a match."""
     rows = read_ends(table, named) if query.automaton is not None else read_named(query, table, named)
     events = read_events(table, query.schema)
     by_row = {event.row: event for event in events}
     if query.automaton is not None:
-        return Stretch(query, written, events, [(name, by_row[row]) for name, [row] in rows.items()]).answer()
+        return ExpectedStretch(query, written, events, [(name, by_row[row]) for name, [row] in rows.items()]).answer()
     pairs = sorted(
         ((variable, by_row[row]) for variable, found in rows.items() for row in found),
         key=lambda pair: pair[1].position,

@@ -11,14 +11,14 @@ from cepheid.pattern.automata.bound import BoundArc
 from cepheid.pattern.expressions.nodes import Expression
 from cepheid.pattern.tree.nodes import Fires
 from cepheid.pattern.tree.walk import conjuncts
-from cepheid.reference.own_automata import Accepted, OwnAutomaton, Run, instants, match_bindings, passing
+from cepheid.reference.own_automata import Accepted, OwnAutomaton, OwnAutomatonRun, instants, match_bindings, passing
 from cepheid.reference.watching_arcs import ArcWatcher
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Missing
 from cepheid.values.rows import Event
 
 
-class Stretch(Expected):
+class ExpectedStretch(Expected):
     """The first and the last event of what ought to be a match."""
 
     def answer(self) -> WhyNot:
@@ -38,7 +38,7 @@ class Stretch(Expected):
         if steps[begin][0] is not first or steps[end][-1] is not last:
             ends = f"{self.say(steps[begin][0])} to {self.say(steps[end][-1])}"
             return WhyNot("S18", f"events of one time are taken together, so that a match is from {ends}")
-        runs: list[Run] = []
+        runs: list[OwnAutomatonRun] = []
         number, before = sum(map(len, steps[:begin])), last
         for instant in steps[begin : end + 1]:
             watcher.clear(first)
@@ -77,7 +77,7 @@ class Stretch(Expected):
         span = self.span_of(watcher.arcs[0]) if watcher.arcs else None
         return WhyNot("S18", f"{said} is taken by no arc from {states}{wanted}", span)
 
-    def open(self, watcher: _Refusals, runs: Sequence[Run]) -> WhyNot:
+    def open(self, watcher: _Refusals, runs: Sequence[OwnAutomatonRun]) -> WhyNot:
         """No run is in a final state."""
         assert self.query.automaton is not None
         states = " or ".join(dict.fromkeys(run.state for run in runs))
@@ -108,7 +108,7 @@ class Stretch(Expected):
 class _Refusals(ArcWatcher):
     """Remembers which arcs refused the event at hand, of runs that began with an event."""
 
-    def __init__(self, case: Stretch) -> None:
+    def __init__(self, case: ExpectedStretch) -> None:
         self.writer = case.reasons.writer
         self.typed = case.query.schema.roles.type is not None
         self.clear(None)
@@ -120,12 +120,12 @@ class _Refusals(ArcWatcher):
         self.arcs: list[BoundArc] = []
         self.found: list[tuple[BoundArc, Expression, str]] = []
 
-    def stuck(self, run: Run, instant: Sequence[Event]) -> None:
+    def stuck(self, run: OwnAutomatonRun, instant: Sequence[Event]) -> None:
         """A run that stops."""
         if run.first is self.first:
             self.states.append(run.state)
 
-    def tried(self, run: Run | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
+    def tried(self, run: OwnAutomatonRun | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
         """Which condition is not TRUE."""
         if run is not None and run.first is not self.first:
             return

@@ -47,7 +47,7 @@ def write_value(value: Value, type_: Type) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-class Writer:
+class ConditionWriter:
     """Writes the values of one query's conditions."""
 
     def __init__(self, query: Bound) -> None:

@@ -14,7 +14,7 @@ from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import END, START, Roles, Schema, make_schema
 from cepheid.pattern.expressions.declared import declared_type, how_to_declare
 from cepheid.pattern.expressions.types import FLOAT, INT, NUMERIC, STRING, Kind, from_arrow, plain
-from cepheid.pattern.tree.flow import EVENTS, Source
+from cepheid.pattern.tree.flow import EVENTS, StreamSource
 
 
 def composite_columns(query: Bound, roles: Roles) -> pa.Schema:
@@ -44,7 +44,7 @@ def composite_events(query: Bound, matches: Matches, roles: Roles) -> pa.Table:
     return pa.table(columns)
 
 
-def schema_of(source: Source, events: Schema, made: Mapping[str, Bound], roles: Roles) -> Schema:
+def schema_of(source: StreamSource, events: Schema, made: Mapping[str, Bound], roles: Roles) -> Schema:
     """The schema of what a query reads. made: the queries whose composite events there are, by the name of INTO."""
     if source == EVENTS:
         return events

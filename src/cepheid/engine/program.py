@@ -15,7 +15,7 @@ from cepheid.pattern.binding.bind import Bound, bind
 from cepheid.pattern.binding.schema import Roles, Schema, make_schema
 from cepheid.pattern.expressions.aggregates import with_aggregates
 from cepheid.pattern.expressions.parameters import Params
-from cepheid.pattern.tree.flow import EVENTS, Source, check_flow, roles_in
+from cepheid.pattern.tree.flow import EVENTS, StreamSource, check_flow, roles_in
 from cepheid.pattern.tree.nodes import Program
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class CompiledProgram:
     """The queries of a program, what each reads, and how columns are used."""
 
     queries: tuple[Analysed, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[StreamSource, ...]
     roles: Roles
     functions: Mapping[str, Callable[..., object]]
     fingerprint: str  # what a snapshot must agree with
@@ -43,7 +43,7 @@ class CompiledProgram:
         return tuple(q.query.into or f"query {numbers[k]}" for k, q in enumerate(self.queries))
 
     @property
-    def flow(self) -> list[tuple[Analysed, Source]]:
+    def flow(self) -> list[tuple[Analysed, StreamSource]]:
         """Each query with the streams that it reads."""
         return list(zip(self.queries, self.sources, strict=True))
 

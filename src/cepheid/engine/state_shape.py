@@ -40,7 +40,7 @@ def state_shape(compiled: CompiledProgram) -> dict[str, str]:
     return {name: sha256(text.encode()).hexdigest()[:8] for name, text in shape.items()}
 
 
-def clauses(query: tree.Query) -> dict[str, object]:
+def clauses(query: tree.QueryTree) -> dict[str, object]:
     """The clauses of a query that its state depends on, without their constants."""
     found: dict[str, object] = {field.name: getattr(query, field.name) for field in fields(query) if field.repr}
     found["where"] = tuple(map(_without_constants, query.where))

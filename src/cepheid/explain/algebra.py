@@ -8,15 +8,14 @@ from cepheid.explain.table import table
 from cepheid.language import print_expression
 from cepheid.pattern.algebra.attributes import END, START
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
+from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge
 from cepheid.pattern.algebra.result import BoundAlgebra
 from cepheid.pattern.automata.registers import EVENT
 from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.walk import substitute
-from cepheid.pictures import Edge as GraphEdge
-from cepheid.pictures import Graph, Kind, Node, Style
+from cepheid.pictures import Edge, Graph, Node, NodeKind, Style
 
 _TIMES = {START: "start", END: "end", EVENT_START: f"{EVENT}.start", EVENT_END: f"{EVENT}.end"}
 
@@ -50,27 +49,27 @@ def algebra_lines(query: Analysed, bound: Bound | None) -> Iterator[str]:
 def algebra_graph(algebra: BoundAlgebra) -> Graph:
     """The automaton as a graph; a quiet loop lets an instance wait, as long as nothing ends that."""
     automaton = algebra.automaton
-    nodes = [Node("begin", kind=Kind.START)]
+    nodes = [Node("begin", kind=NodeKind.START)]
     nodes += [Node(_name(number), (_name(number),)) for number in range(len(automaton.states))]
-    nodes.append(Node("result", ("result",), Kind.FINAL))
+    nodes.append(Node("result", ("result",), NodeKind.FINAL))
     edges = []
     for edge in automaton.edges:
         source = "begin" if edge.source is None else _name(edge.source)
         kind = [f"ON {edge.type}"] if edge.type else []
         lines = (*kind, *(_asked((condition,)) for condition in edge.fence), *_assigned(automaton, edge))
-        edges.append(GraphEdge(source, _name(edge.target), lines or ("any event",)))
+        edges.append(Edge(source, _name(edge.target), lines or ("any event",)))
     for number in range(len(automaton.states)):
         ends = " OR ".join(dict.fromkeys(_asked(edge.decides) for edge in automaton.ends(number)))
-        edges.append(GraphEdge(_name(number), _name(number), (f"waits while NOT ({ends})",), Style.QUIET))
+        edges.append(Edge(_name(number), _name(number), (f"waits while NOT ({ends})",), Style.QUIET))
     keys = ", ".join(algebra.keys)
     return Graph(tuple(nodes), tuple(edges), (f"by {keys}",) if keys else ())
 
 
-def _assigned(automaton: EventAutomaton, edge: Edge) -> Iterator[str]:
+def _assigned(automaton: EventAutomaton, edge: LinearEdge) -> Iterator[str]:
     """What an instance holds after an edge and did not hold before; a result holds its columns."""
     held = {} if edge.target is None else automaton.states[edge.target].types
     for name, value in edge.values.items():
-        if name in held and not (isinstance(value, ex.Register) and value.name == name):
+        if name in held and not (isinstance(value, ex.RegisterField) and value.name == name):
             yield f"{name} := {_asked((value,))}"
 
 
@@ -81,7 +80,7 @@ def _state(automaton: EventAutomaton, number: int) -> tuple[str, str, str]:
     return _name(number), what, f"holds {', '.join(state.types) or 'only its times'}; the wait ends by {ends}"
 
 
-def _edge(edge: Edge) -> tuple[str, str, str]:
+def _edge(edge: LinearEdge) -> tuple[str, str, str]:
     source = "start" if edge.source is None else _name(edge.source)
     kind = f"an event of {edge.type}" if edge.type is not None else "an event"
     return f"{source} -> {_name(edge.target)}", kind, f"if {_asked(edge.fence)}"
@@ -99,7 +98,7 @@ def _readable(node: ex.Expression) -> ex.Expression:
     """An expression in which an attribute of the instance is `S1.price`, and one of the event `e.price`."""
 
     def change(part: ex.Expression) -> ex.Expression | None:
-        if not isinstance(part, ex.Register):
+        if not isinstance(part, ex.RegisterField):
             return None
         name = _TIMES.get(part.name, part.name)
         head, dot, tail = name.rpartition(".")

@@ -9,7 +9,7 @@ from cepheid.explain.table import table
 from cepheid.language import print_expression, print_window
 from cepheid.pattern.automata.check import states_of
 from cepheid.pattern.binding.analysis import Analysed
-from cepheid.pattern.tree.nodes import Arc, Automaton, Fires
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires
 from cepheid.pictures import to_mermaid
 
 _TAKES = {
@@ -20,7 +20,7 @@ _TAKES = {
 }
 
 
-def automaton_lines(query: Analysed, automaton: Automaton) -> Iterator[str]:
+def automaton_lines(query: Analysed, automaton: AutomatonPattern) -> Iterator[str]:
     """The sections between the query and its output."""
     yield "States"
     yield from table([_state(automaton, state) for state in states_of(automaton)])
@@ -38,13 +38,13 @@ def automaton_lines(query: Analysed, automaton: Automaton) -> Iterator[str]:
     yield from ("  " + line for line in to_mermaid(automaton_graph(query, automaton)).splitlines())
 
 
-def _state(automaton: Automaton, state: str) -> tuple[str, str, str]:
+def _state(automaton: AutomatonPattern, state: str) -> tuple[str, str, str]:
     roles = ["start"] * (state == automaton.start) + ["final"] * (state in automaton.finals)
     leaving = sum(arc.source == state for arc in automaton.arcs)
     return state, ", ".join(roles), f"{leaving or 'no'} arc{'s' * (leaving != 1)}"
 
 
-def _arc(arc: Arc) -> tuple[str, str, str, str, str]:
+def _arc(arc: ArcClause) -> tuple[str, str, str, str, str]:
     takes = _TAKES[arc.fires]
     if arc.types:
         takes += f" of {' or '.join(arc.types)}"
@@ -54,7 +54,7 @@ def _arc(arc: Arc) -> tuple[str, str, str, str, str]:
     return arc.name or "", f"{arc.source} -> {arc.target}", takes, when, changes
 
 
-def _substituted(automaton: Automaton) -> Iterator[str]:
+def _substituted(automaton: AutomatonPattern) -> Iterator[str]:
     """What becomes of ε-arcs: each is put into the arcs before it."""
     taking = [arc for arc in automaton.arcs if arc.fires in (Fires.EVENT, Fires.INSTANT)]
     rows = []
@@ -72,7 +72,7 @@ def _substituted(automaton: Automaton) -> Iterator[str]:
     yield f"  arcs that take events: {len(taking)}; with the EPSILON arcs put into them: {count}"
 
 
-def _ways(automaton: Automaton, state: str) -> list[tuple[str, ...]]:
+def _ways(automaton: AutomatonPattern, state: str) -> list[tuple[str, ...]]:
     """A state, and the states that ε-arcs lead through from there."""
     found: list[tuple[str, ...]] = [(state,)]
     for arc in automaton.arcs:
@@ -81,7 +81,7 @@ def _ways(automaton: Automaton, state: str) -> list[tuple[str, ...]]:
     return found
 
 
-def _matches(query: Analysed, automaton: Automaton) -> Iterator[str]:
+def _matches(query: Analysed, automaton: AutomatonPattern) -> Iterator[str]:
     """What is accepted, and when it is told."""
     paths = (*(test.path for test in query.same), *(column.path for column in query.query.partition_by))
     keys = ", ".join(".".join(path) for path in dict.fromkeys(paths))

@@ -6,18 +6,18 @@ from cepheid.explain.graph_title import graph_title
 from cepheid.language import print_expression
 from cepheid.pattern.automata.check import states_of
 from cepheid.pattern.binding.analysis import Analysed
-from cepheid.pattern.tree.nodes import Arc, Automaton, Fires
-from cepheid.pictures import Edge, Graph, Kind, Node, Style
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires
+from cepheid.pictures import Edge, Graph, Node, NodeKind, Style
 
 _WORDS = {Fires.INSTANT: "ON ALL", Fires.END: "AT END", Fires.NOTHING: "ε"}
 
 
-def automaton_graph(query: Analysed, automaton: Automaton) -> Graph:
+def automaton_graph(query: Analysed, automaton: AutomatonPattern) -> Graph:
     """Its states and arcs; arcs that take no event, or ignore it, are quiet."""
     numbers = {state: f"s{number}" for number, state in enumerate(states_of(automaton))}
-    nodes = [Node("begin", kind=Kind.START)]
+    nodes = [Node("begin", kind=NodeKind.START)]
     for state, number in numbers.items():
-        nodes.append(Node(number, (state,), Kind.FINAL if state in automaton.finals else Kind.STATE))
+        nodes.append(Node(number, (state,), NodeKind.FINAL if state in automaton.finals else NodeKind.STATE))
     begins = tuple(f"{slot.name} := {print_expression(slot.initial)}" for slot in automaton.register)
     edges = [Edge("begin", numbers[automaton.start], begins)]
     for arc in automaton.arcs:
@@ -27,7 +27,7 @@ def automaton_graph(query: Analysed, automaton: Automaton) -> Graph:
     return Graph(tuple(nodes), tuple(edges), graph_title(query))
 
 
-def _label(arc: Arc) -> tuple[str, ...]:
+def _label(arc: ArcClause) -> tuple[str, ...]:
     """What an arc is called, what it is taken on, what it asks and what it assigns: a line each."""
     lines = [arc.name] if arc.name else []
     lines += ["ignored"] if arc.ignores else []

@@ -12,14 +12,14 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.explain.plan import decide_for, plan_lines
 from cepheid.explain.plan_graph import plan_graph
 from cepheid.kernel.scan.kernel import ScanKernel
-from cepheid.kernel.scan.program import Program
+from cepheid.kernel.scan.program import ScanProgram
 from cepheid.language import print_expression
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.walk import walk
 from cepheid.pictures import Graph
 from cepheid.plan.join import Join
-from cepheid.plan.spec import PlanSpec, Way, order_of
+from cepheid.plan.spec import PlanKind, PlanSpec, order_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def explain_execution(query: Bound, events: pa.Table | None, forced: PlanSpec) -
     plan, graph = tuple(plan_lines(compiled, decision)), plan_graph(compiled, decision, events)
     if decision.choice.joins:
         join = compiled.join_of(decision.choice)
-        order = None if decision.choice.way is Way.TREE else order_of(decision.choice, join)
+        order = None if decision.choice.way is PlanKind.TREE else order_of(decision.choice, join)
         return Execution(
             plan,
             (*_joined(join), *_derived(compiled), *_seen(query)),
@@ -93,7 +93,7 @@ def _joined(join: Join) -> Iterator[str]:
         yield f"stack {stack.variable}: {what}; {when}; holds {held}"
 
 
-def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool, tried: bool) -> Iterator[str]:
+def _scanned(query: Bound, program: ScanProgram, kernel: ScanKernel, *, having: bool, tried: bool) -> Iterator[str]:
     states, registers = len(program.rooms), len(program.automaton.registers)
     yield f"on a generated kernel: {states} state{'s' * (states != 1)}, {registers} register{'s' * (registers != 1)}"
     for room in program.rooms:
@@ -114,7 +114,10 @@ def _scanned(query: Bound, program: Program, kernel: ScanKernel, *, having: bool
 def _calls(query: Bound, how: str) -> Iterator[str]:
     own = () if query.automaton is None else query.automaton.expressions()
     called = (
-        node.function for c in (*query.conditions, *own) for node in walk(c) if isinstance(node, ex.Call | ex.Aggregate)
+        node.function
+        for c in (*query.conditions, *own)
+        for node in walk(c)
+        if isinstance(node, ex.Call | ex.AggregateCall)
     )
     names = {name for name in called if name in query.functions}
     yield from (f"user function {name}: {how}" for name in sorted(names))

@@ -21,17 +21,17 @@ from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.automata.check import VALID_UNTIL
 from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.binding.placement import When, place
+from cepheid.pattern.binding.placement import TestedAt, place
 from cepheid.pattern.binding.schema import END, START
 from cepheid.pattern.expressions.nodes import Nth
 from cepheid.pattern.tree.components import Component
-from cepheid.pattern.tree.flow import EVENTS, Source
+from cepheid.pattern.tree.flow import EVENTS, StreamSource
 from cepheid.pattern.tree.layout import always_bound
-from cepheid.pattern.tree.nodes import Automaton, Output, Query, Selection, Strategy, Ties
+from cepheid.pattern.tree.nodes import AutomatonPattern, Output, QueryTree, Selection, Strategy, Ties
 from cepheid.pictures import Graph, can_draw, drawn, preformatted, to_mermaid, to_svg
 from cepheid.plan.spec import AUTO, PlanSpec
 
-_WHEN = {When.FIRST: "begin {}[1]", When.LATER: "take {}[i]", When.ALWAYS: "begin and take {}[]"}
+_WHEN = {TestedAt.FIRST: "begin {}[1]", TestedAt.LATER: "take {}[i]", TestedAt.ALWAYS: "begin and take {}[]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Explanation:
 
 def explain_program(
     queries: Sequence[Analysed],
-    sources: Sequence[Source],
+    sources: Sequence[StreamSource],
     bound: Sequence[Bound] | None = None,
     events: pa.Table | None = None,
     forced: PlanSpec = AUTO,
@@ -138,14 +138,14 @@ def _drawn(graph: Graph) -> str:
 
 def _automaton(query: Analysed, bound: Bound | None) -> Graph | None:
     """The automaton of a query; that of a CESAR expression is known with the columns of the events."""
-    if isinstance(query.query.pattern, Automaton):
+    if isinstance(query.query.pattern, AutomatonPattern):
         return automaton_graph(query, query.query.pattern)
     if isinstance(query.query.pattern, Algebra):
         return algebra_graph(bound.algebra) if bound is not None and bound.algebra is not None else None
     return pattern_graph(query)
 
 
-def _reads(source: Source) -> str:
+def _reads(source: StreamSource) -> str:
     if source == EVENTS:
         return ""
     return f", reads {' and '.join('the events' if name is None else name for name in source)}"
@@ -154,7 +154,7 @@ def _reads(source: Source) -> str:
 def _lines(query: Analysed, title: str, bound: Bound | None) -> Iterator[str]:
     yield title
     yield from ("  " + line for line in normal_form(query).splitlines())
-    if isinstance(query.query.pattern, Automaton):
+    if isinstance(query.query.pattern, AutomatonPattern):
         yield from automaton_lines(query, query.query.pattern)
     elif isinstance(query.query.pattern, Algebra):
         yield from algebra_lines(query, bound)
@@ -183,7 +183,7 @@ def normal_form(query: Analysed) -> str:
     """The query with every default written out."""
     if isinstance(query.query.pattern, Algebra):
         return print_query(query.query)
-    if isinstance(query.query.pattern, Automaton):
+    if isinstance(query.query.pattern, AutomatonPattern):
         own = replace(query.query, returns=tuple(item for item in query.query.returns if item.name != VALID_UNTIL))
         return _with_defaults(query, own)
     groups: dict[Strategy, list[str]] = {}
@@ -193,7 +193,7 @@ def normal_form(query: Analysed) -> str:
     return _with_defaults(query, replace(query.query, strategies=selections))
 
 
-def _with_defaults(query: Analysed, full: Query) -> str:
+def _with_defaults(query: Analysed, full: QueryTree) -> str:
     text = print_query(full)
     if full.output is Output.ALL:
         text += f"\nOUTPUT {Output.ALL.value}"

@@ -15,10 +15,10 @@ from cepheid.pattern.expressions.sampled import constant_column
 
 if TYPE_CHECKING:  # machines and kernels take a while to import
     from cepheid.engine.many.routed.routed import RoutedTier
-    from cepheid.engine.many.routed.routers import Way
-    from cepheid.engine.many.stream import ManyStream, Place
+    from cepheid.engine.many.routed.routers import Route
+    from cepheid.engine.many.stream import ManyStream, TierCount
     from cepheid.engine.many.tables.chain import Bounds, Chain, Fence, Key
-    from cepheid.engine.many.tables.layout import Layout, Lookup, Waiting
+    from cepheid.engine.many.tables.layout import NodeLookup, TablesLayout, WaitingNodes
 
 MOST = 12
 """Lines of one kind that are told; of more, how many there are."""
@@ -27,7 +27,7 @@ _NUMBERED = "$"
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class RuleStreams:
     """Joined streams of a template: why its rules are there, how an event finds them, and how many they are."""
 
     template: int
@@ -46,9 +46,9 @@ class Explained:
 
     rules: RuleSet
     wrong: int = 0
-    layouts: tuple[Layout, ...] = ()
-    joined: tuple[Stream, ...] = ()
-    alone: tuple[Place, ...] = ()
+    layouts: tuple[TablesLayout, ...] = ()
+    joined: tuple[RuleStreams, ...] = ()
+    alone: tuple[TierCount, ...] = ()
 
     def lines(self) -> Iterator[str]:
         """All of it as text."""
@@ -86,13 +86,13 @@ class Explained:
                 told = f"parameters {', '.join(names)}" if names else "no parameters"
             yield self._name(number), _count(counts[number], "rule"), told
 
-    def _joined(self, one: Stream) -> Iterator[str]:
+    def _joined(self, one: RuleStreams) -> Iterator[str]:
         several = f" in {one.streams:,} streams" if one.streams > 1 else ""
         yield f"  {self._name(one.template)}: {_count(one.rules, 'rule')}{several}"
         yield f"    not in the shared tables: {one.why}"
         yield f"    {one.routing}"
 
-    def _shared(self, layout: Layout) -> Iterator[str]:
+    def _shared(self, layout: TablesLayout) -> Iterator[str]:
         of_instants = any(chain.simultaneous for _, chain, _ in layout.chains)
         which = ", where events of one time do not follow each other" if of_instants else ""
         yield f"Shared tables{which}: {_count(layout.rules, 'rule')}"
@@ -145,14 +145,14 @@ class Explained:
             return ", ".join(key.partitions.all)
         return key.column or self.rules.roles.type or "type"
 
-    def _found(self, layout: Layout) -> Iterator[tuple[str, str, str]]:
+    def _found(self, layout: TablesLayout) -> Iterator[tuple[str, str, str]]:
         for depth, lookups in enumerate(layout.found_by):
             for one in lookups:
                 yield f"step {depth + 1}", f"{one.nodes:,}", self._lookup(one)
         if layout.children:
             yield "later", f"{layout.children:,}", "nothing: only a few can come next, and all are compared"
 
-    def _lookup(self, one: Lookup) -> str:
+    def _lookup(self, one: NodeLookup) -> str:
         names = " and ".join(self._key(key) for key in one.keys)
         if one.sorted_by is not None or one.cells:
             how = " and ".join(self._key(key) for key in one.cells or (one.sorted_by,) if key is not None)
@@ -162,7 +162,7 @@ class Explained:
         told = names or "nothing: no column must equal a constant"
         return f"{told}; an event is compared with up to {one.most:,}"
 
-    def _waiting(self, waiting: Sequence[Waiting]) -> Iterator[tuple[str, str]]:
+    def _waiting(self, waiting: Sequence[WaitingNodes]) -> Iterator[tuple[str, str]]:
         for one in waiting:
             told = "any event: nothing to look up is asked of the next one"
             if one.key is not None:
@@ -182,11 +182,11 @@ def _explained(rules: RuleSet, wrong: int, stream: ManyStream) -> Explained:
 
     places = list(stream.places())
     layouts = (tier.layout() for tier in stream.tiers.values() if isinstance(tier, SharedTier))
-    joined: dict[Stream, Stream] = {}
+    joined: dict[RuleStreams, RuleStreams] = {}
     for place in places:
         tier = stream.tiers[place.tier]
         if isinstance(tier, RoutedTier):
-            alike = Stream(place.template, place.why, _routing(tier))
+            alike = RuleStreams(place.template, place.why, _routing(tier))
             known = joined.get(alike, alike)
             joined[alike] = replace(known, rules=known.rules + place.rules, streams=known.streams + 1)
     others = [place for place in places if not isinstance(stream.tiers[place.tier], RoutedTier | SharedTier)]
@@ -206,7 +206,7 @@ def _routing(tier: RoutedTier) -> str:
     return f"every event goes to every rule: {tier.why_all}"
 
 
-def _way(way: Way) -> str:
+def _way(way: Route) -> str:
     if way.pair is not None:
         return f"{way.pair[0]} = {_parameter(way.pair[1])}"
     own = ((b.key.column, b.operator, b.constant) for b in way.bounds)

@@ -11,7 +11,7 @@ from cepheid.pattern.tree.nodes import Strategy
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Branching:
     """A kind of nondeterminism at a state, and the number of branches while reading W events."""
 
     state: str
@@ -19,13 +19,13 @@ class Split:
     bound: str  # "linear" or "exponential"
 
 
-def splits(query: Analysed) -> tuple[Split, ...]:
+def splits(query: Analysed) -> tuple[Branching, ...]:
     """All splits, in the order of the text."""
     found = [split for number in range(len(query.layout.places)) for split in _at(query, number)]
     return tuple(dict.fromkeys(found))  # AND lays a component out many times
 
 
-def _at(query: Analysed, number: int) -> Iterator[Split]:
+def _at(query: Analysed, number: int) -> Iterator[Branching]:
     layout = query.layout
     moves = layout.moves[number]
     takes = [m for m in moves if m.repeats]
@@ -35,16 +35,16 @@ def _at(query: Analysed, number: int) -> Iterator[Split]:
         strategy = query.strategies[_target(layout, take).variable]
         ends = any(m.target is None for m in leaves)
         if ends or any(_share_types(layout, take, m) for m in leaves if m.target is not None):
-            yield Split(state, "take-proceed", "linear")
+            yield Branching(state, "take-proceed", "linear")
         if strategy in (Strategy.NEXT, Strategy.ANY) and any(m.target is not None for m in leaves):
-            yield Split(state, "ignore-proceed", "linear")
+            yield Branching(state, "ignore-proceed", "linear")
         if strategy is Strategy.ANY:
-            yield Split(state, "take-ignore", "exponential")
+            yield Branching(state, "take-ignore", "exponential")
     for move in moves:
         if move.target is not None and not move.repeats and not move.leaves:
             place = _target(layout, move)
             if query.strategies[place.variable] is Strategy.ANY:
-                yield Split(place.variable, "begin-ignore", "linear")
+                yield Branching(place.variable, "begin-ignore", "linear")
 
 
 def _target(layout: Layout, move: Move) -> Place:

@@ -8,13 +8,13 @@ from functools import cached_property
 from cepheid.explain.graph_title import graph_title
 from cepheid.language import print_expression, print_window
 from cepheid.pattern.binding.analysis import Analysed
-from cepheid.pattern.binding.placement import When, place
+from cepheid.pattern.binding.placement import TestedAt, place
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.layout import Mark, Move, Step
+from cepheid.pattern.tree.layout import Mark, MarkAction, Move
 from cepheid.pattern.tree.nodes import Strategy
 from cepheid.pattern.tree.uses import is_iterated
 from cepheid.pattern.tree.walk import children
-from cepheid.pictures import Edge, Graph, Kind, Node, Style
+from cepheid.pictures import Edge, Graph, Node, NodeKind, Style
 
 MOST = 24
 """Places that are drawn: AND has up to a thousand."""
@@ -48,9 +48,9 @@ class _Drawing:
             edges += self.ignore(number, moves)
             edges += self.witnesses(source, moves)
         used = {name for edge in edges for name in (edge.source, edge.target)}
-        nodes = [Node(_BEGIN, kind=Kind.START), *map(self.state, range(len(places)))]
-        nodes += [Node(_END, ("match",), Kind.FINAL)] if _END in used else []
-        nodes += [Node(_DROPPED, ("no match",), Kind.DROPPED)] if _DROPPED in used else []
+        nodes = [Node(_BEGIN, kind=NodeKind.START), *map(self.state, range(len(places)))]
+        nodes += [Node(_END, ("match",), NodeKind.FINAL)] if _END in used else []
+        nodes += [Node(_DROPPED, ("no match",), NodeKind.DROPPED)] if _DROPPED in used else []
         return Graph(tuple(nodes), tuple(dict.fromkeys(edges)), self.title)
 
     @cached_property
@@ -71,7 +71,7 @@ class _Drawing:
         event = self.layout.places[number].event
         ends = any(move.target is None and not self.asks_at_end(move) for move in self.layout.moves[number])
         lines = (f"{self.shown(number)}: {' or '.join(event.types) or 'any type'}",)
-        return Node(self.name(number), lines, Kind.FINAL if ends else Kind.STATE)
+        return Node(self.name(number), lines, NodeKind.FINAL if ends else NodeKind.STATE)
 
     # Arcs over an event.
 
@@ -89,7 +89,7 @@ class _Drawing:
     def asked(self, number: int, again: bool) -> Iterator[str]:
         """The conditions of a place, on its first event or on later ones."""
         for when, condition in self.placement.at_place.get(number, ()):
-            other = When.FIRST if again else When.LATER
+            other = TestedAt.FIRST if again else TestedAt.LATER
             if when is not other and (again or not isinstance(when, ex.Nth)):
                 told = f" ({when.value})" if isinstance(when, ex.Nth) else ""
                 yield f"{print_expression(condition)}{told}"
@@ -97,13 +97,13 @@ class _Drawing:
     def left(self, marks: Iterable[Mark]) -> Iterator[str]:
         """What loops ask of how often they were gone through, and when they are left."""
         for mark in marks:
-            if mark.step in (Step.ABSENT, Step.SKIP, Step.ENTER):
+            if mark.step in (MarkAction.ABSENT, MarkAction.SKIP, MarkAction.ENTER):
                 continue
             loop = self.layout.loops[mark.number]
             names = ", ".join(v for v in self.query.components if v in loop.variables)
-            if mark.step is Step.AGAIN and loop.high is not None:
+            if mark.step is MarkAction.AGAIN and loop.high is not None:
                 yield f"at most {loop.high} times"
-            if mark.step is Step.EXIT:
+            if mark.step is MarkAction.EXIT:
                 asked = [print_expression(c) for c in self.placement.at_exit.get(mark.number, ())]
                 asked += [f"after {loop.low} or more" if loop.high is None else f"after {_times(loop.low, loop.high)}"]
                 enough = loop.low <= 1
@@ -114,13 +114,13 @@ class _Drawing:
 
     def asks_at_end(self, move: Move) -> bool:
         """Whether a match is not there at once, without a further question."""
-        return any(mark.step is Step.ABSENT for mark in move.marks) or any(self.left(move.marks))
+        return any(mark.step is MarkAction.ABSENT for mark in move.marks) or any(self.left(move.marks))
 
     def end(self, source: str, move: Move) -> Edge:
         """From the last event to the match."""
         lines = list(self.left(move.marks))
         for mark in move.marks:
-            if mark.step is Step.ABSENT:
+            if mark.step is MarkAction.ABSENT:
                 absent = self.layout.negations[mark.number]
                 until = f"for {print_window(absent.period)}" if absent.period is not None else "to the window's end"
                 lines.append(f"no {absent.variable} {until}")
@@ -141,7 +141,7 @@ class _Drawing:
 
     def witnesses(self, source: str, moves: Iterable[Move]) -> Iterator[Edge]:
         """What must be absent between two events, before the first or after the last."""
-        crossed = (mark.number for move in moves for mark in move.marks if mark.step is Step.ABSENT)
+        crossed = (mark.number for move in moves for mark in move.marks if mark.step is MarkAction.ABSENT)
         for number in dict.fromkeys(crossed):
             absent = self.layout.negations[number]
             lines = [f"{absent.variable}: {' or '.join(absent.event.types) or 'any type'}"]
@@ -179,7 +179,7 @@ def _read(node: ex.Expression, current: str) -> Iterator[tuple[ex.Expression, st
                 yield node, variable
         case ex.Length(variable=variable):
             yield node, variable
-        case ex.Aggregate():
+        case ex.AggregateCall():
             inner = [variable for child in children(node) for _, variable in _read(child, "")]
             yield from ((node, variable) for variable in dict.fromkeys(inner))
             if isinstance(node.argument, ex.Rows):

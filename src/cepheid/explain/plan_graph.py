@@ -16,8 +16,8 @@ from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.components import Component
 from cepheid.pattern.tree.uses import uses
-from cepheid.pictures import Edge, Graph, Kind, Node
-from cepheid.plan.spec import Way, order_of
+from cepheid.pictures import Edge, Graph, Node, NodeKind
+from cepheid.plan.spec import PlanKind, order_of
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import read_rows
@@ -30,12 +30,12 @@ def plan_graph(compiled: CompiledQuery, decision: Decision, events: pa.Table | N
     """From the events to the matches, one step after the other."""
     query = compiled.query
     source = "events" if events is None else f"{events.num_rows:,} events"
-    nodes = [Node("events", (source,), Kind.SOURCE)]
+    nodes = [Node("events", (source,), NodeKind.SOURCE)]
     partitions = query.partitions.all
     if partitions:
-        nodes.append(Node("partition", (f"by {', '.join(partitions)}", *_keys(query, events)), Kind.STAGE))
+        nodes.append(Node("partition", (f"by {', '.join(partitions)}", *_keys(query, events)), NodeKind.STAGE))
     if query.automaton is not None or query.algebra is not None:
-        nodes.append(Node("automaton", ("automaton, event by event",), Kind.STAGE))
+        nodes.append(Node("automaton", ("automaton, event by event",), NodeKind.STAGE))
     else:
         expected = _expected(compiled, decision)
         for number, component in enumerate(_ordered(compiled, decision)):
@@ -44,8 +44,8 @@ def plan_graph(compiled: CompiledQuery, decision: Decision, events: pa.Table | N
                 lines.append(f"expected: {expected[component.variable]}")
             if events is not None:
                 lines += _counted(query, component, events)
-            nodes.append(Node(f"step{number}", tuple(lines), Kind.STAGE))
-    nodes.append(Node("matches", ("matches",), Kind.SINK))
+            nodes.append(Node(f"step{number}", tuple(lines), NodeKind.STAGE))
+    nodes.append(Node("matches", ("matches",), NodeKind.SINK))
     edges = (Edge(one.name, other.name) for one, other in pairwise(nodes))
     return Graph(tuple(nodes), tuple(edges), (f"Plan: {decision.choice.told}", decision.reason))
 
@@ -53,7 +53,7 @@ def plan_graph(compiled: CompiledQuery, decision: Decision, events: pa.Table | N
 def _ordered(compiled: CompiledQuery, decision: Decision) -> Iterator[Component]:
     """The components as they are looked at: by an automaton as they come, those that must be absent where they are."""
     components = compiled.query.components
-    if not decision.choice.joins or decision.choice.way is Way.TREE:
+    if not decision.choice.joins or decision.choice.way is PlanKind.TREE:
         yield from components.values()
         return
     join = compiled.join_of(decision.choice)

@@ -10,7 +10,7 @@ from cepheid.kernel.code.types import INT32, INT64, UINT8, UINT16, UINT32
 from cepheid.kernel.runtime import NIL
 from cepheid.pattern.expressions import nodes as ex
 
-NOWHERE = n.Constant(NIL, UINT32, "NIL")
+NOWHERE = n.Immediate(NIL, UINT32, "NIL")
 """No node, no run, no partition."""
 CELLS = n.Array("cells", INT64)
 """Counts and places that outlast a call."""

@@ -165,7 +165,7 @@ def _as_python(text: str, name: str) -> Run:
 class Native:
     """A compiled function: its arguments go into a row of slots, whose address it gets."""
 
-    def __init__(self, address: int, parameters: Sequence[n.Variable | n.Array], engine: object) -> None:
+    def __init__(self, address: int, parameters: Sequence[n.Local | n.Array], engine: object) -> None:
         forms = ("Q" if isinstance(p, n.Array) else _FORMS[p.type] for p in parameters)
         self._pack = struct.Struct("".join(forms)).pack
         self._arrays = [

@@ -14,7 +14,7 @@ from cepheid.pattern.expressions import nodes as ex
 class Constant:
     """A parameter of a kernel, and what it is given: a number, or the code of a string."""
 
-    parameter: n.Variable
+    parameter: n.Local
     value: int | float | str
     literal: ex.Literal | None = field(default=None, compare=False, repr=False)  # whose value it is, if it has no name
 
@@ -43,16 +43,16 @@ class Constants:
         yield from self._others.values()
         yield from (constant for _, constant in self._found.values())
 
-    def literal(self, node: ex.Literal, value: int | float | str) -> n.Variable:
+    def literal(self, node: ex.Literal, value: int | float | str) -> n.Local:
         """The parameter of a literal: equal ones that are written twice may differ in the next query."""
         if id(node) not in self._found:
             name = f"{self.prefix}_{len(self._found) + 1}"
-            parameter = n.Variable(name, FLOAT64 if isinstance(value, float) else INT64)
+            parameter = n.Local(name, FLOAT64 if isinstance(value, float) else INT64)
             self._found[id(node)] = node, Constant(parameter, value, node)
         return self._found[id(node)][1].parameter
 
-    def named(self, name: str, value: int) -> n.Variable:
+    def named(self, name: str, value: int) -> n.Local:
         """A number that has a name, such as the window."""
         if name not in self._others:
-            self._others[name] = Constant(n.Variable(name, INT64), value)
+            self._others[name] = Constant(n.Local(name, INT64), value)
         return self._others[name].parameter

@@ -17,7 +17,7 @@ from cepheid.pattern.expressions.comparisons import swap
 from cepheid.pattern.expressions.types import Kind, Type
 
 
-class Sort(Enum):
+class KernelSort(Enum):
     """How a kernel sees a type."""
 
     INTEGER = "integer"
@@ -29,26 +29,26 @@ class Sort(Enum):
     @property
     def scalar(self) -> Scalar:
         """The machine's type."""
-        return {Sort.REAL: FLOAT64, Sort.BOOLEAN: UINT8}.get(self, INT64)
+        return {KernelSort.REAL: FLOAT64, KernelSort.BOOLEAN: UINT8}.get(self, INT64)
 
     @property
     def numeric(self) -> bool:
         """Whether it can be computed with."""
-        return self in (Sort.INTEGER, Sort.REAL)
+        return self in (KernelSort.INTEGER, KernelSort.REAL)
 
 
 _SORTS = {
-    Kind.INT: Sort.INTEGER,
-    Kind.FLOAT: Sort.REAL,
-    Kind.BOOL: Sort.BOOLEAN,
-    Kind.STRING: Sort.STRING,
-    Kind.DATE: Sort.INTEGER,
-    Kind.TIMESTAMP: Sort.TIME,
-    Kind.DURATION: Sort.TIME,
+    Kind.INT: KernelSort.INTEGER,
+    Kind.FLOAT: KernelSort.REAL,
+    Kind.BOOL: KernelSort.BOOLEAN,
+    Kind.STRING: KernelSort.STRING,
+    Kind.DATE: KernelSort.INTEGER,
+    Kind.TIMESTAMP: KernelSort.TIME,
+    Kind.DURATION: KernelSort.TIME,
 }
 
 
-def sort_of(type_: Type) -> Sort:
+def sort_of(type_: Type) -> KernelSort:
     """How a kernel sees a type, or the reason why it can't."""
     if type_.kind not in _SORTS:
         raise NotNative(f"values of type {type_}")
@@ -59,9 +59,9 @@ def sort_of(type_: Type) -> Sort:
 class Value:
     """The code of a value; `null` says whether it is NULL. Of some it is known that they are not NaN, or not zero."""
 
-    code: n.Expression
-    sort: Sort
-    null: n.Expression = n.FALSE
+    code: n.Expr
+    sort: KernelSort
+    null: n.Expr = n.FALSE
     not_nan: bool = False
     not_zero: bool = False
 
@@ -70,8 +70,8 @@ class Value:
 class Truth:
     """The code of *is TRUE* and of *is FALSE*: what is neither is NULL (S3)."""
 
-    true: n.Expression
-    false: n.Expression
+    true: n.Expr
+    false: n.Expr
 
     def turned(self) -> Truth:
         """NOT."""
@@ -79,13 +79,13 @@ class Truth:
 
 
 UNKNOWN = Truth(n.FALSE, n.FALSE)
-NOTHING = Value(n.Constant(0, INT64), Sort.INTEGER, n.TRUE)
+NOTHING = Value(n.Immediate(0, INT64), KernelSort.INTEGER, n.TRUE)
 
 Leaf = Callable[[ex.Expression], Value | None]
 """The value of a node that reads an event or a register; None for a node that does neither."""
 
 
-class Translator:
+class KernelTranslator:
     """Translates expressions, given how events and registers are read."""
 
     def __init__(self, leaf: Leaf, constants: Constants) -> None:
@@ -109,23 +109,23 @@ class Translator:
                 return self.arithmetic(node)
             case Ratio(left=left, right=right):
                 one, other = self.value(left), self.value(right)
-                return Value(real(one) / real(other), Sort.REAL, any_of([one.null, other.null]))
+                return Value(real(one) / real(other), KernelSort.REAL, any_of([one.null, other.null]))
             case Root(operand=operand):
                 inside = self.value(operand)
-                return Value(n.Call("sqrt", (real(inside),), FLOAT64), Sort.REAL, inside.null)
+                return Value(n.Invoke("sqrt", (real(inside),), FLOAT64), KernelSort.REAL, inside.null)
             case ex.Minus(operand=operand):
                 inside = self.value(operand)
-                zero = n.Constant(-0.0, FLOAT64) if inside.sort is Sort.REAL else 0
+                zero = n.Immediate(-0.0, FLOAT64) if inside.sort is KernelSort.REAL else 0
                 turned = n.arithmetic("-", zero, inside.code)
-                return Value(n.Wrap(turned) if inside.sort is Sort.INTEGER else turned, inside.sort, inside.null)
+                return Value(n.Wrap(turned) if inside.sort is KernelSort.INTEGER else turned, inside.sort, inside.null)
             case ex.Call():
                 return self.call(node)
-            case ex.Case():
+            case ex.CaseWhen():
                 return self.case(node)
             case ex.Compare() | ex.And() | ex.Or() | ex.Not() | ex.IsNull() | ex.In() | ex.Between():
                 truth = self.truth(node)
                 null = n.FALSE if truth.false == negate(truth.true) else negate(any_of([truth.true, truth.false]))
-                return Value(truth.true.to(UINT8), Sort.BOOLEAN, null)
+                return Value(truth.true.to(UINT8), KernelSort.BOOLEAN, null)
         raise NotNative(f"{type(node).__name__.lower()} in a condition over several events")
 
     def literal(self, node: ex.Literal) -> Value:
@@ -133,44 +133,44 @@ class Translator:
         if node.value is None:
             return NOTHING
         sort, value = sort_of(node.type), node.value
-        if sort is Sort.BOOLEAN:
-            return Value(n.Constant(int(bool(value)), UINT8), sort)
-        if sort is Sort.STRING:
+        if sort is KernelSort.BOOLEAN:
+            return Value(n.Immediate(int(bool(value)), UINT8), sort)
+        if sort is KernelSort.STRING:
             assert isinstance(value, str)
             return Value(self.constants.literal(node, value), sort)
         assert isinstance(value, int | float)
-        number = float(value) if sort is Sort.REAL else int(value)
+        number = float(value) if sort is KernelSort.REAL else int(value)
         return Value(self.constants.literal(node, number), sort, not_nan=not math.isnan(number), not_zero=number != 0)
 
     def arithmetic(self, node: ex.Arithmetic) -> Value:
         """S3a."""
         left, right = self.value(node.left), self.value(node.right)
         null = any_of([left.null, right.null])
-        if Sort.TIME in (left.sort, right.sort):
-            if any(isinstance(side, ex.Arithmetic | ex.Case | ex.Call) for side in (node.left, node.right)):
+        if KernelSort.TIME in (left.sort, right.sort):
+            if any(isinstance(side, ex.Arithmetic | ex.CaseWhen | ex.Call) for side in (node.left, node.right)):
                 raise NotNative("arithmetic of several times")
-            return Value(n.arithmetic(node.operator, left.code, right.code), Sort.TIME, null)
+            return Value(n.arithmetic(node.operator, left.code, right.code), KernelSort.TIME, null)
         if not (left.sort.numeric and right.sort.numeric):
             raise NotNative(f"{node.operator} of what is no number")
         zero = n.FALSE if right.not_zero else right.code.equals(0)
         if node.operator == "/":
             # A value is computed also where it is NULL, and Python does not divide by zero.
-            divisor = choose(zero, n.Constant(1.0, FLOAT64), real(right))
-            return Value(real(left) / divisor, Sort.REAL, any_of([null, zero]))
-        sort = Sort.REAL if Sort.REAL in (left.sort, right.sort) else Sort.INTEGER
-        one, other = (real(left), real(right)) if sort is Sort.REAL else (left.code, right.code)
+            divisor = choose(zero, n.Immediate(1.0, FLOAT64), real(right))
+            return Value(real(left) / divisor, KernelSort.REAL, any_of([null, zero]))
+        sort = KernelSort.REAL if KernelSort.REAL in (left.sort, right.sort) else KernelSort.INTEGER
+        one, other = (real(left), real(right)) if sort is KernelSort.REAL else (left.code, right.code)
         if node.operator == "%":
-            name = "remainder" if sort is Sort.INTEGER else "fremainder"
-            return Value(n.Call(name, (one, other), sort.scalar), sort, any_of([null, zero]))
+            name = "remainder" if sort is KernelSort.INTEGER else "fremainder"
+            return Value(n.Invoke(name, (one, other), sort.scalar), sort, any_of([null, zero]))
         found = n.arithmetic(node.operator, one, other)
-        return Value(n.Wrap(found) if sort is Sort.INTEGER else found, sort, null)
+        return Value(n.Wrap(found) if sort is KernelSort.INTEGER else found, sort, null)
 
     def call(self, node: ex.Call) -> Value:
         """The few functions that need no Python."""
         if node.function == "abs":
             inside = self.value(node.arguments[0])
-            found = n.Call("abs", (inside.code,), inside.sort.scalar)
-            return Value(n.Wrap(found) if inside.sort is Sort.INTEGER else found, inside.sort, inside.null)
+            found = n.Invoke("abs", (inside.code,), inside.sort.scalar)
+            return Value(n.Wrap(found) if inside.sort is KernelSort.INTEGER else found, inside.sort, inside.null)
         if node.function == "coalesce":
             *firsts, result = (self.value(argument) for argument in node.arguments)
             for one in reversed(firsts):
@@ -181,7 +181,7 @@ class Translator:
             return Value(one.code, one.sort, any_of([one.null, compare("=", one, other).true]))
         raise NotNative(f"{node.function} over several events")
 
-    def case(self, node: ex.Case) -> Value:
+    def case(self, node: ex.CaseWhen) -> Value:
         """CASE as nested choices."""
         result = self.value(node.otherwise) if node.otherwise is not None else NOTHING
         for arm in reversed(node.arms):
@@ -190,7 +190,7 @@ class Translator:
 
     # Conditions.
 
-    def holds(self, node: ex.Expression) -> n.Expression:
+    def holds(self, node: ex.Expression) -> n.Expr:
         """Whether a condition is TRUE."""
         return self.truth(node).true
 
@@ -234,7 +234,7 @@ def boolean(value: Value) -> Truth:
     """A value that stands where a condition does."""
     if value.null == n.TRUE:
         return UNKNOWN
-    if value.sort is not Sort.BOOLEAN:
+    if value.sort is not KernelSort.BOOLEAN:
         raise NotNative("a condition that is no boolean")
     return _known(value.code.differs(0), value.null)
 
@@ -245,20 +245,20 @@ def compare(operator: str, left: Value, right: Value) -> Truth:
     if null == n.TRUE:
         return UNKNOWN
     sorts = {left.sort, right.sort}
-    if Sort.STRING in sorts and (operator not in ("=", "!=") or sorts != {Sort.STRING}):
+    if KernelSort.STRING in sorts and (operator not in ("=", "!=") or sorts != {KernelSort.STRING}):
         raise NotNative("strings compared by their order")
-    if Sort.REAL in sorts:
+    if KernelSort.REAL in sorts:
         return _known(_compare_reals(operator, left, right), null)
     sign = {"=": "=="}.get(operator, operator)
     return _known(n.comparison(sign, left.code, right.code), null)
 
 
-def _known(condition: n.Expression, null: n.Expression) -> Truth:
+def _known(condition: n.Expr, null: n.Expr) -> Truth:
     known = negate(null)
     return Truth(all_of([known, condition]), all_of([known, negate(condition)]))
 
 
-def _compare_reals(operator: str, left: Value, right: Value) -> n.Expression:
+def _compare_reals(operator: str, left: Value, right: Value) -> n.Expr:
     """Doubles; beside a constant that is no NaN there is less to ask."""
     if operator in (">", ">="):
         return _compare_reals(swap(operator), right, left)
@@ -267,30 +267,30 @@ def _compare_reals(operator: str, left: Value, right: Value) -> n.Expression:
     if operator == "!=":
         return negate(_compare_reals("=", left, right))
     one, other = real(left), real(right)
-    never_nan = [side.not_nan or side.sort is not Sort.REAL for side in (left, right)]
+    never_nan = [side.not_nan or side.sort is not KernelSort.REAL for side in (left, right)]
     if operator == "=":
-        return one.equals(other) if any(never_nan) else n.Call("same", (one, other), BOOL)
+        return one.equals(other) if any(never_nan) else n.Invoke("same", (one, other), BOOL)
     if never_nan[1]:
         return one < other
-    return negate(other <= one) if never_nan[0] else n.Call("less", (one, other), BOOL)
+    return negate(other <= one) if never_nan[0] else n.Invoke("less", (one, other), BOOL)
 
 
-def pick(condition: n.Expression, then: Value, otherwise: Value) -> Value:
+def pick(condition: n.Expr, then: Value, otherwise: Value) -> Value:
     """One of two values; NULL has no sort of its own."""
     if condition in (n.TRUE, n.FALSE):
         return then if condition == n.TRUE else otherwise
     sort = otherwise.sort if then.null == n.TRUE else then.sort
-    if otherwise.null != n.TRUE and then.null != n.TRUE and Sort.REAL in (then.sort, otherwise.sort):
-        sort = Sort.REAL
+    if otherwise.null != n.TRUE and then.null != n.TRUE and KernelSort.REAL in (then.sort, otherwise.sort):
+        sort = KernelSort.REAL
     one, other = (as_sort(value, sort) for value in (then, otherwise))
     return Value(choose(condition, one, other), sort, choose(condition, then.null, otherwise.null))
 
 
-def as_sort(value: Value, sort: Sort) -> n.Expression:
+def as_sort(value: Value, sort: KernelSort) -> n.Expr:
     """A value's code in the machine's type of a sort."""
-    return real(value) if sort is Sort.REAL else value.code.to(sort.scalar)
+    return real(value) if sort is KernelSort.REAL else value.code.to(sort.scalar)
 
 
-def real(value: Value) -> n.Expression:
+def real(value: Value) -> n.Expr:
     """As a double."""
     return value.code.to(FLOAT64)

@@ -82,7 +82,7 @@ def with_library(
     return main, tuple(found.values())
 
 
-def _resolve(call: n.Call) -> n.Function | None:
+def _resolve(call: n.Invoke) -> n.Function | None:
     if call.function in INTRINSICS or call.function == "abs":
         return None
     types = tuple(a.element if isinstance(a, n.Array) else a.type for a in call.arguments)

@@ -12,7 +12,7 @@ from cepheid.language.expressions import ExpressionBuilder, name_of
 from cepheid.pattern.automata.registers import read_slot_type
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import NULL
-from cepheid.pattern.tree.nodes import Arc, Assign, Fires, Slot
+from cepheid.pattern.tree.nodes import ArcClause, Assignment, Fires, RegisterSlot
 
 
 @v_args(meta=True)
@@ -22,12 +22,12 @@ class AutomatonBuilder(ExpressionBuilder):
     def state(self, meta: Meta, parts: list[Token]) -> str:
         return name_of(parts[0])
 
-    def register(self, meta: Meta, parts: list[Slot]) -> list[Slot]:
+    def register(self, meta: Meta, parts: list[RegisterSlot]) -> list[RegisterSlot]:
         return parts
 
-    def slot(self, meta: Meta, parts: list[Any]) -> Slot:
+    def slot(self, meta: Meta, parts: list[Any]) -> RegisterSlot:
         name, type_, initial = parts
-        return Slot(name_of(name), type_, initial or ex.Literal(None, NULL), span=self.span(meta))
+        return RegisterSlot(name_of(name), type_, initial or ex.Literal(None, NULL), span=self.span(meta))
 
     def slot_type(self, meta: Meta, parts: list[Token | None]) -> str:
         name, *sizes = (str(part) for part in parts if part is not None)
@@ -52,15 +52,15 @@ class AutomatonBuilder(ExpressionBuilder):
     def when(self, meta: Meta, parts: list[ex.Expression]) -> ex.Expression:
         return parts[0]
 
-    def set(self, meta: Meta, parts: list[Assign]) -> tuple[Assign, ...]:
+    def set(self, meta: Meta, parts: list[Assignment]) -> tuple[Assignment, ...]:
         return tuple(parts)
 
-    def assign(self, meta: Meta, parts: list[Any]) -> Assign:
-        return Assign(name_of(parts[0]), parts[1], span=self.span(meta))
+    def assign(self, meta: Meta, parts: list[Any]) -> Assignment:
+        return Assignment(name_of(parts[0]), parts[1], span=self.span(meta))
 
-    def arc(self, meta: Meta, parts: list[Any]) -> Arc:
+    def arc(self, meta: Meta, parts: list[Any]) -> ArcClause:
         name, source, target, trigger, condition, assigns = parts
-        return Arc(
+        return ArcClause(
             source,
             target,
             name=name,
@@ -70,14 +70,14 @@ class AutomatonBuilder(ExpressionBuilder):
             **(trigger or {}),
         )
 
-    def epsilon(self, meta: Meta, parts: list[Any]) -> Arc:
+    def epsilon(self, meta: Meta, parts: list[Any]) -> ArcClause:
         name, source, target, condition, assigns = parts
-        return Arc(source, target, Fires.NOTHING, name, (), condition, assigns or (), span=self.span(meta))
+        return ArcClause(source, target, Fires.NOTHING, name, (), condition, assigns or (), span=self.span(meta))
 
-    def ignore(self, meta: Meta, parts: list[Any]) -> Arc:
+    def ignore(self, meta: Meta, parts: list[Any]) -> ArcClause:
         name, state, trigger, condition = parts
         if trigger is not None and "types" not in trigger:
             remedy = "leave it out: IGNORE is a loop on events"
             raise ParseError("CEP101", "IGNORE can't be ON ALL or AT END", remedy, self.span(meta))
         types = (trigger or {}).get("types", ())
-        return Arc(state, state, Fires.EVENT, name, types, condition, ignores=True, span=self.span(meta))
+        return ArcClause(state, state, Fires.EVENT, name, types, condition, ignores=True, span=self.span(meta))

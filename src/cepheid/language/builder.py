@@ -19,24 +19,24 @@ from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.tree.lengths import with_lengths
 from cepheid.pattern.tree.nodes import (
     AnyOrder,
-    Arc,
-    Automaton,
-    Column,
+    ArcClause,
+    AutomatonPattern,
     Either,
-    Event,
+    EventPattern,
+    FromStream,
+    KeyColumn,
     Maybe,
     Negation,
     Output,
-    Pattern,
+    PatternTree,
     Program,
-    Query,
+    QueryTree,
+    RegisterSlot,
     Repeat,
-    Return,
+    ReturnItem,
     Selection,
     Seq,
-    Slot,
     Strategy,
-    Stream,
     Ties,
     Window,
 )
@@ -58,23 +58,23 @@ _MEANT = {"m": "minutes; months have no fixed length", "row": "events", "rows": 
 class QueryBuilder(AutomatonBuilder):
     """The part of the transformer above expressions and automata."""
 
-    def program(self, meta: Meta, queries: list[Query]) -> Program:
+    def program(self, meta: Meta, queries: list[QueryTree]) -> Program:
         return Program(tuple(queries))
 
-    def query(self, meta: Meta, parts: list[Any]) -> Query:
+    def query(self, meta: Meta, parts: list[Any]) -> QueryTree:
         source, pattern, *clauses = parts
         return self.with_clauses(meta, source, pattern, clauses)
 
-    def automaton(self, meta: Meta, parts: list[Any]) -> Query:
+    def automaton(self, meta: Meta, parts: list[Any]) -> QueryTree:
         source, start, *rest = parts
         finals = [part for part in rest if isinstance(part, str)]
-        arcs = [part for part in rest if isinstance(part, Arc)]
-        slots: list[Slot] = [slot for part in rest if isinstance(part, list) for slot in part]
+        arcs = [part for part in rest if isinstance(part, ArcClause)]
+        slots: list[RegisterSlot] = [slot for part in rest if isinstance(part, list) for slot in part]
         clauses = [part for part in rest if isinstance(part, tuple)]
-        pattern = Automaton(start, tuple(finals), tuple(slots), tuple(arcs), span=self.span(meta))
+        pattern = AutomatonPattern(start, tuple(finals), tuple(slots), tuple(arcs), span=self.span(meta))
         return self.with_clauses(meta, source, pattern, clauses)
 
-    def with_clauses(self, meta: Meta, source: Any, pattern: Pattern, clauses: list[Any]) -> Query:
+    def with_clauses(self, meta: Meta, source: Any, pattern: PatternTree, clauses: list[Any]) -> QueryTree:
         """A query of its FROM, its pattern and its clauses."""
         streams, sees = source or ((), None)
         found: dict[str, Any] = {}
@@ -84,44 +84,44 @@ class QueryBuilder(AutomatonBuilder):
                     remedy = "keep one of them" + ("; join their conditions with AND" * (key == "where"))
                     raise ParseError("CEP106", f"there are two {_CLAUSES[key]} clauses", remedy, span)
             found |= changes
-        query = Query(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **found)
+        query = QueryTree(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **found)
         return with_elements(with_lengths(query))
 
-    def source(self, meta: Meta, parts: list[Any]) -> tuple[tuple[Stream, ...], ex.Expression | None]:
+    def source(self, meta: Meta, parts: list[Any]) -> tuple[tuple[FromStream, ...], ex.Expression | None]:
         *streams, condition = parts
         return tuple(streams), condition
 
-    def stream(self, meta: Meta, parts: list[Any]) -> Stream:
+    def stream(self, meta: Meta, parts: list[Any]) -> FromStream:
         name, types = parts
-        return Stream(name, types or (), span=self.span(meta))
+        return FromStream(name, types or (), span=self.span(meta))
 
     def seen(self, meta: Meta, parts: list[str]) -> tuple[str, ...]:
         return tuple(parts)
 
-    def pattern_list(self, meta: Meta, parts: list[Pattern]) -> Pattern:
+    def pattern_list(self, meta: Meta, parts: list[PatternTree]) -> PatternTree:
         return parts[0]
 
-    def either(self, meta: Meta, parts: list[Pattern]) -> Pattern:
+    def either(self, meta: Meta, parts: list[PatternTree]) -> PatternTree:
         return Either(tuple(parts), span=self.span(meta))
 
-    def any_order(self, meta: Meta, parts: list[Pattern]) -> Pattern:
+    def any_order(self, meta: Meta, parts: list[PatternTree]) -> PatternTree:
         return AnyOrder(tuple(parts), span=self.span(meta))
 
-    def seq(self, meta: Meta, parts: list[Any]) -> Pattern:
+    def seq(self, meta: Meta, parts: list[Any]) -> PatternTree:
         return self.quantified(Seq(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
 
-    def either_call(self, meta: Meta, parts: list[Any]) -> Pattern:
+    def either_call(self, meta: Meta, parts: list[Any]) -> PatternTree:
         return self.quantified(Either(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
 
-    def any_order_call(self, meta: Meta, parts: list[Any]) -> Pattern:
+    def any_order_call(self, meta: Meta, parts: list[Any]) -> PatternTree:
         return self.quantified(AnyOrder(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
 
-    def group(self, meta: Meta, parts: list[Any]) -> Pattern:
+    def group(self, meta: Meta, parts: list[Any]) -> PatternTree:
         # PATTERN(STOCK+ a[], STOCK b), as SASE+ 6 prints it, is a sequence.
         inner = parts[0] if len(parts) == 2 else Seq(tuple(parts[:-1]), span=self.span(meta))
         return self.quantified(inner, parts[-1], meta)
 
-    def quantified(self, body: Pattern, times: tuple[int, int | None] | str | None, meta: Meta) -> Pattern:
+    def quantified(self, body: PatternTree, times: tuple[int, int | None] | str | None, meta: Meta) -> PatternTree:
         if times is None:
             return body
         if times == "?":
@@ -129,9 +129,9 @@ class QueryBuilder(AutomatonBuilder):
         assert isinstance(times, tuple)
         return Repeat(body, times[0], times[1], span=self.span(meta))
 
-    def negation(self, meta: Meta, parts: list[Any]) -> Pattern:
+    def negation(self, meta: Meta, parts: list[Any]) -> PatternTree:
         event, period = parts
-        if not isinstance(event, Event):
+        if not isinstance(event, EventPattern):
             raise PatternError(
                 "CEP209",
                 "only a single event can be negated",
@@ -146,7 +146,7 @@ class QueryBuilder(AutomatonBuilder):
     def period_interval(self, meta: Meta, parts: list[ex.Expression]) -> Window:
         return self.cooldown_interval(meta, parts)
 
-    def event(self, meta: Meta, parts: list[Any]) -> Pattern:
+    def event(self, meta: Meta, parts: list[Any]) -> PatternTree:
         names, times, variable = parts
         name, is_array = variable or (None, False)
         repeated = isinstance(times, tuple)
@@ -159,7 +159,7 @@ class QueryBuilder(AutomatonBuilder):
                 f"write {shown}+ {name}[] for a Kleene closure, or {single} for one event",
                 self.span(meta),
             )
-        return self.quantified(Event(tuple(names), name, span=self.span(meta)), times, meta)
+        return self.quantified(EventPattern(tuple(names), name, span=self.span(meta)), times, meta)
 
     def types(self, meta: Meta, parts: list[str]) -> list[str]:
         return parts
@@ -209,7 +209,7 @@ class QueryBuilder(AutomatonBuilder):
         variables = tuple(p[0] for p in parts[1:] if p is not None)
         return Selection(strategy, variables, span=self.span(meta))
 
-    def partition(self, meta: Meta, parts: list[Column]) -> tuple[dict[str, Any], Span]:
+    def partition(self, meta: Meta, parts: list[KeyColumn]) -> tuple[dict[str, Any], Span]:
         return {"partition_by": tuple(parts)}, self.span(meta)
 
     def within(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
@@ -255,9 +255,9 @@ class QueryBuilder(AutomatonBuilder):
     def into(self, meta: Meta, parts: list[str]) -> str:
         return parts[0]
 
-    def item(self, meta: Meta, parts: list[Any]) -> Return:
+    def item(self, meta: Meta, parts: list[Any]) -> ReturnItem:
         expression, name = parts
-        return Return(expression, name_of(name) if name else self.default_name(expression), span=self.span(meta))
+        return ReturnItem(expression, name_of(name) if name else self.default_name(expression), span=self.span(meta))
 
     def default_name(self, expression: ex.Expression) -> str:
         match expression:
@@ -267,7 +267,7 @@ class QueryBuilder(AutomatonBuilder):
                 return name
             case ex.MatchId():
                 return MATCH_ID
-            case ex.Aggregate(function=function, argument=ex.Attribute(name=name)):
+            case ex.AggregateCall(function=function, argument=ex.Attribute(name=name)):
                 return f"{function}_{name}"
         raise PatternError(
             "CEP213", "this RETURN column has no name", "add AS and a name: a.x + 1 AS total", expression.span

@@ -15,7 +15,7 @@ from cepheid.pattern.tree.walk import MAX_DEPTH
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitSkeleton:
     """A skeleton in parts.
 
     constants: which of all constants are those of the frame.
@@ -41,7 +41,7 @@ _OPENED = re.compile(r"(?:\b(?:select|then)|σ|;)\s*(?:\[|_\s*\{)|\biterate\s*\[
 _BRACKET = re.compile(r"[\[\]{}]")
 
 
-def split(skeleton: str) -> Split:
+def split(skeleton: str) -> SplitSkeleton:
     """Cut the conditions out of a skeleton.
 
     >>> found = split(f"PATTERN SEQ(A a, B b) WHERE a.x = {HOLE} AND b.x > a.x WITHIN {HOLE} hours")
@@ -67,7 +67,7 @@ def split(skeleton: str) -> Split:
         end = stop
     outside = skeleton[end:]
     own += range(taken, taken + outside.count(HOLE))
-    return Split("".join([*frame, outside]), tuple(own), blocks, conjuncts, first)
+    return SplitSkeleton("".join([*frame, outside]), tuple(own), blocks, conjuncts, first)
 
 
 def _blocks(skeleton: str) -> list[tuple[int, int, list[str]]]:

@@ -29,7 +29,7 @@ _NUMBERS = {Spelling.INTEGER: types.INT, Spelling.DECIMAL: types.FLOAT, Spelling
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class ConstantReader:
     """How constants at one place are read: by what is written before and after them, and by their spelling."""
 
     before: str
@@ -79,13 +79,13 @@ class Reader:
         return found if isinstance(found, Literal) else None
 
 
-class Constants:
+class TextConstants:
     """Each different constant of some texts, by its number."""
 
     def __init__(self, written: Sequence[str]) -> None:
         self.written = written
         self.spellings = spellings(written)
-        self._read: dict[Reader, dict[int, Literal | None]] = {}
+        self._read: dict[ConstantReader, dict[int, Literal | None]] = {}
 
     @cached_property
     def _integers(self) -> Any:
@@ -107,14 +107,14 @@ class Constants:
         values[places] = [read(self.written[place]) for place in places.tolist()]
         return values
 
-    def literal(self, reader: Reader, code: int) -> Literal | None:
+    def literal(self, reader: ConstantReader, code: int) -> Literal | None:
         """What one constant stands for."""
         read = self._read.setdefault(reader, {})
         if code not in read:
             read[code] = reader.read(self.written[code])
         return read[code]
 
-    def types(self, reader: Reader, codes: Any) -> tuple[list[str | None], Any]:
+    def types(self, reader: ConstantReader, codes: Any) -> tuple[list[str | None], Any]:
         """The types that constants have at a place, and for each constant which of them; None: it can't be read.
 
         Durations and moments are of one type each, whatever the finest of their units.
@@ -127,7 +127,7 @@ class Constants:
         known = list(dict.fromkeys(kinds))
         return known, np.array([known.index(kind) for kind in kinds], np.int64)[of_each]
 
-    def column(self, reader: Reader, codes: Any) -> pa.Array:
+    def column(self, reader: ConstantReader, codes: Any) -> pa.Array:
         """The constants at a place, all of one type."""
         sign = reader.sign
         if sign is not None:

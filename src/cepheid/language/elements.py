@@ -9,15 +9,15 @@ from cepheid.pattern.automata.registers import EVENT, FIRST, LAST, REGISTER
 from cepheid.pattern.expressions.nodes import Attribute, Element, Expression, Field, Index, Literal, Name, Nth, Rows
 from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.nodes import Automaton, Event, Query, Repeat
+from cepheid.pattern.tree.nodes import AutomatonPattern, EventPattern, QueryTree, Repeat
 from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, walk
 
 
-def with_elements(query: Query) -> Query:
+def with_elements(query: QueryTree) -> QueryTree:
     """Tell the two apart by the variables, as in `with_lengths`: in FROM there are none, and one may be left out."""
     nodes = list(walk(name_events(query.pattern)))
-    variables = {str(node.variable) for node in nodes if isinstance(node, Event)}
-    if isinstance(query.pattern, Automaton):
+    variables = {str(node.variable) for node in nodes if isinstance(node, EventPattern)}
+    if isinstance(query.pattern, AutomatonPattern):
         variables = {EVENT, REGISTER, FIRST, LAST}
     single = len(variables) == 1 and not any(isinstance(node, Repeat) for node in nodes)
 

@@ -19,7 +19,7 @@ from cepheid.pattern.expressions.casts import read_type_name
 from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions.intervals import read_interval, total
 from cepheid.pattern.expressions.timestamps import read_timestamp
-from cepheid.pattern.tree.nodes import Column
+from cepheid.pattern.tree.nodes import KeyColumn
 
 _COMPARISONS = {"==": "=", "<>": "!=", "≠": "!=", "^neq": "!=", "≤": "<=", "≥": ">="}
 _LATEX = {"neq": "!=", "ne": "!=", "leq": "<=", "le": "<=", "geq": ">=", "ge": ">="}
@@ -289,7 +289,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
     def aggregate(
         self, name: Token, arguments: tuple[ex.Expression, ...], condition: ex.Expression | None, span: Span
-    ) -> ex.Aggregate:
+    ) -> ex.AggregateCall:
         function = name_of(name)
         if function.lower() in ex.AGGREGATES:
             function = function.lower()
@@ -303,21 +303,21 @@ class ExpressionBuilder(Transformer[Token, Any]):
                 span,
             )
         share = arguments[1] if wanted == 2 else None
-        return ex.Aggregate(function, arguments[0], filter=condition, share=share, span=span)
+        return ex.AggregateCall(function, arguments[0], filter=condition, share=share, span=span)
 
     def for_all(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         return ex.Quantified(parts[0].upper(), parts[1], span=self.span(meta))
 
     def case(self, meta: Meta, parts: list[Any]) -> ex.Expression:
         arms = tuple(p for p in parts[1:-1])
-        return ex.Case(parts[0], arms, parts[-1], span=self.span(meta))
+        return ex.CaseWhen(parts[0], arms, parts[-1], span=self.span(meta))
 
     def arm(self, meta: Meta, parts: list[Any]) -> ex.When:
         return ex.When(parts[0], parts[1], span=self.span(meta))
 
-    def column(self, meta: Meta, parts: list[Token]) -> Column:
+    def column(self, meta: Meta, parts: list[Token]) -> KeyColumn:
         name, *fields = map(name_of, parts)
-        return Column(name, tuple(fields), span=self.span(meta))
+        return KeyColumn(name, tuple(fields), span=self.span(meta))
 
     def test(self, meta: Meta, parts: list[Any]) -> ex.SameValue:
         return ex.SameValue(parts[0].name, parts[1], parts[0].fields, span=self.span(meta))

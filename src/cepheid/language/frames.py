@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from cepheid.errors import CepheidError
 from cepheid.language.conjuncts import split
-from cepheid.language.constants import Constants, as_literal
-from cepheid.language.known_drafts import Draft, KnownDrafts
+from cepheid.language.constants import TextConstants, as_literal
+from cepheid.language.known_drafts import KnownDrafts, TextDraft
 from cepheid.language.parser import parse
 from cepheid.language.skeleton import BLOCK, HOLE, Cut, cut, groups, pieces_of
 from cepheid.language.template import (
-    Part,
-    Source,
-    Wrong,
+    DraftSource,
+    SkeletonTexts,
+    WrongTexts,
     joined,
     parameter,
     parameters_of,
@@ -35,7 +35,7 @@ from cepheid.language.template import (
 )
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import BOOL, INT
-from cepheid.pattern.tree.nodes import Program, Query
+from cepheid.pattern.tree.nodes import Program, QueryTree
 from cepheid.pattern.tree.walk import expressions, walk
 
 
@@ -83,7 +83,7 @@ class Framed:
 
     frames: tuple[Frame, ...]
     conjuncts: tuple[Conjunct, ...]
-    wrong: tuple[Wrong, ...]
+    wrong: tuple[WrongTexts, ...]
     frame: Any
     frame_row: Any
     first: Any
@@ -184,7 +184,7 @@ def with_conditions(program: Program, blocks: Mapping[str, Sequence[ex.Expressio
             return ex.Literal(True, BOOL, span=node.span)
         return conditions[0] if len(conditions) == 1 else ex.And(conditions, span=node.span)
 
-    def whole(query: Query) -> Query:
+    def whole(query: QueryTree) -> QueryTree:
         listed = [blocks.get(one.name, (one,)) if isinstance(one, ex.Name) else (one,) for one in query.where]
         where = tuple(condition for conditions in listed for condition in conditions)
         return replace(rewritten(replace(query, where=()), change), where=where)
@@ -206,30 +206,30 @@ def read_frames(texts: Sequence[str], progress: Callable[[int], None] | None = N
 
 def frames_of(found: Cut, known: KnownDrafts | None = None) -> Framed:
     """The same of texts whose constants are cut out already. known: what was read before."""
-    constants, known = Constants(found.constants), known or KnownDrafts()
+    constants, known = TextConstants(found.constants), known or KnownDrafts()
     conditions = _Conditions(found)
     odd = np.zeros(len(found.texts), bool)  # texts that can't be read this way: as a whole, then
-    frames: dict[str, list[Part]] = {}
+    frames: dict[str, list[SkeletonTexts]] = {}
     readers: list[_FrameReader | None] = []
     for number, texts in enumerate(conditions.texts_of_frames()):
         reader = _FrameReader(found, conditions, number)
         readers.append(None)
-        source = Source((reader.frame, "frame"), reader.draft, known)
+        source = DraftSource((reader.frame, "frame"), reader.draft, known)
         for part in parts_of(texts, conditions.frame_codes(number, texts), constants, source):
-            if isinstance(part, Wrong):
+            if isinstance(part, WrongTexts):
                 odd[part.texts] = True
             else:
                 frames.setdefault(part.key, []).append(part)
                 readers[number] = readers[number] or reader.with_example(int(part.places[0]), part.draft.value)
-    conjuncts: dict[str, list[tuple[Part, _FrameReader, int]]] = {}
+    conjuncts: dict[str, list[tuple[SkeletonTexts, _FrameReader, int]]] = {}
     for key, places in conditions.by_key():
         reader_of = readers[key.frame]
         if reader_of is None:
             continue
         where = f"{reader_of.name}{key.block} "
-        source = Source((where, key.text), partial(_draft_at, reader_of, conditions, key), known)
+        source = DraftSource((where, key.text), partial(_draft_at, reader_of, conditions, key), known)
         for part in parts_of(places, conditions.codes_at(key, places), constants, source):
-            if isinstance(part, Wrong):
+            if isinstance(part, WrongTexts):
                 odd[conditions.text[part.texts]] = True
             else:
                 conjuncts.setdefault(where + part.key, []).append((part, reader_of, key.block))
@@ -343,7 +343,7 @@ def _filled(skeleton: str, constants: Sequence[str]) -> str:
     return "".join(one for pair in zip(pieces, [*constants, ""], strict=True) for one in pair)
 
 
-def _draft_at(reader: _FrameReader, conditions: _Conditions, key: _Key, place: int) -> Draft:
+def _draft_at(reader: _FrameReader, conditions: _Conditions, key: _Key, place: int) -> TextDraft:
     return reader.conjunct(key.block, conditions.written(key, place))
 
 
@@ -360,7 +360,7 @@ class _FrameReader:
         self.program = Program(())
         self.name = ""  # the same for frames of the same program
 
-    def draft(self, text: int) -> Draft:
+    def draft(self, text: int) -> TextDraft:
         """The frame of a text."""
         [codes] = self.conditions.frame_codes(self.number, np.array([text]))
         written = _filled(self.frame, [self.found.constants[code] for code in codes.tolist()])
@@ -370,7 +370,7 @@ class _FrameReader:
         people = shown(pieces_of(whole), readers)
         for number in range(self.blocks):
             people = people.replace(_NAME.format(number), block_name(number))
-        return Draft(_with_blocks(named, self.blocks), readers, people)
+        return TextDraft(_with_blocks(named, self.blocks), readers, people)
 
     def with_example(self, text: int, program: Program) -> _FrameReader:
         """The same for conditions in the frame of one text."""
@@ -384,13 +384,13 @@ class _FrameReader:
         names = [condition if n == block else _NAME.format(n) for n in range(self.blocks)]
         return "".join(one for pair in zip(pieces, [*names, ""], strict=True) for one in pair)
 
-    def conjunct(self, block: int, written: str) -> Draft:
+    def conjunct(self, block: int, written: str) -> TextDraft:
         """A condition in a block, alone."""
         whole = self._with_names(self.example, block, written)
         before = "".join(self.frame.split(BLOCK)[: block + 1]).count(HOLE)
         count = len(pieces_of(whole)) // 2 - self.frame.count(HOLE)
         readers, named = parameters_of(whole, parse(whole), range(before, before + count))
-        return Draft(self._found(block, named), readers, shown(pieces_of(written), readers))
+        return TextDraft(self._found(block, named), readers, shown(pieces_of(written), readers))
 
     def _found(self, block: int, program: Program) -> tuple[ex.Expression, ...]:
         """What stands in a program where the frame has a block."""
@@ -419,10 +419,10 @@ def _with_blocks(program: Program, blocks: int) -> Program:
 
 def _framed(
     found: Cut,
-    constants: Constants,
+    constants: TextConstants,
     conditions: _Conditions,
-    frames: Mapping[str, list[Part]],
-    conjuncts: Mapping[str, list[tuple[Part, _FrameReader, int]]],
+    frames: Mapping[str, list[SkeletonTexts]],
+    conjuncts: Mapping[str, list[tuple[SkeletonTexts, _FrameReader, int]]],
     odd: Any,
 ) -> Framed:
     """Everything by the numbers of the texts."""

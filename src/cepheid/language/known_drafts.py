@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cepheid.language.constants import Reader
+from cepheid.language.constants import ConstantReader
 
 MOST_DRAFTS = 1 << 14
 """Drafts that are remembered: with more of them, what they are of does not come again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class TextDraft:
     """What a text is, and at which of its constants there can be others: how they are read, or None."""
 
     value: Any
-    readers: tuple[Reader | None, ...]
+    readers: tuple[ConstantReader | None, ...]
     text: str
 
 
@@ -28,7 +28,7 @@ class KnownDrafts:
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], dict[tuple[int, ...], dict[tuple[str, ...], Draft]]] = {}
+        self._known: dict[tuple[object, ...], dict[tuple[int, ...], dict[tuple[str, ...], TextDraft]]] = {}
         self._count = 0
         self.sound: set[str] = set()
         """The keys of conditions in texts that were read as a whole too, and found to be the same."""
@@ -36,7 +36,7 @@ class KnownDrafts:
     def __reduce__(self) -> tuple[Any, ...]:
         return KnownDrafts, ()
 
-    def draft(self, key: tuple[object, ...], constants: Sequence[str], make: Callable[[], Draft]) -> Draft:
+    def draft(self, key: tuple[object, ...], constants: Sequence[str], make: Callable[[], TextDraft]) -> TextDraft:
         """The draft of a text. key: its skeleton, where it stands, and the spellings of the constants."""
         for kept, drafts in list(self._known.get(key, {}).items()):
             found = drafts.get(tuple(constants[place] for place in kept))

@@ -15,7 +15,7 @@ from cepheid.language.builder import QueryBuilder
 from cepheid.language.mistakes import syntax_error
 from cepheid.language.tables import grammar
 from cepheid.pattern.expressions.nodes import Expression
-from cepheid.pattern.tree.nodes import Arc, Automaton, Program, Query
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Program, QueryTree
 from cepheid.pattern.tree.walk import MAX_DEPTH, too_deep
 
 
@@ -72,7 +72,7 @@ def _read_mixed(text: str) -> Program:
     if not any(begins_algebra(text, start) for start in starts):
         return _read(text)
     plain = without_latex(text)
-    queries: list[Query] = []
+    queries: list[QueryTree] = []
     position = 0
     while not queries or after_blanks(text, position) < len(text):
         if begins_algebra(text, position):
@@ -100,8 +100,10 @@ def parse_expression(text: str) -> Expression:
     except ParseError as error:
         raise ParseError(error.code, error.message, error.remedy, _moved(error.span, text)) from None
     pattern = queries[0].pattern
-    found = pattern.arcs[0].condition if isinstance(pattern, Automaton) and pattern.arcs else None
-    if found is None or queries != (Query(Automaton("a", ("b",), (), (Arc("a", "b", condition=found),))),):
+    found = pattern.arcs[0].condition if isinstance(pattern, AutomatonPattern) and pattern.arcs else None
+    if found is None or queries != (
+        QueryTree(AutomatonPattern("a", ("b",), (), (ArcClause("a", "b", condition=found),))),
+    ):
         remedy = "write one condition or value, such as e.price > 1; what else there is belongs to its own argument"
         raise ParseError("CEP101", "the text is more than an expression", remedy, Span(text, 0, len(text)))
     return found

@@ -53,7 +53,7 @@ def quote_type(name: str) -> str:
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
-class Level(NamedTuple):
+class Printed(NamedTuple):
     """Printed text and how tightly it binds."""
 
     text: str
@@ -79,17 +79,17 @@ def _wrap(node: ex.Expression, least: int) -> str:
 
 
 @singledispatch
-def _print(node: ex.Expression) -> Level:
+def _print(node: ex.Expression) -> Printed:
     raise TypeError(f"no printer for {type(node).__name__}")
 
 
 @_print.register
-def _(node: ex.Literal) -> Level:
+def _(node: ex.Literal) -> Printed:
     if node.type.kind is Kind.TIMESTAMP and isinstance(node.value, int):
         zoned = zone_of(node.type) is not None
-        return Level(f"TIMESTAMP '{print_timestamp(node.value, zoned=zoned)}'", PRIMARY)
+        return Printed(f"TIMESTAMP '{print_timestamp(node.value, zoned=zoned)}'", PRIMARY)
     text = _LITERALS[node.type.kind](node.value)
-    return Level(text, UNARY if text.startswith("-") else PRIMARY)
+    return Printed(text, UNARY if text.startswith("-") else PRIMARY)
 
 
 def print_string(value: object) -> str:
@@ -114,8 +114,8 @@ _LITERALS: dict[Kind, Callable[[object], str]] = {
 
 
 @_print.register
-def _(node: ex.Name) -> Level:
-    return Level(quote_name(node.name), PRIMARY)
+def _(node: ex.Name) -> Printed:
+    return Printed(quote_name(node.name), PRIMARY)
 
 
 def _indexed(variable: str, index: ex.AnyIndex) -> str:
@@ -124,94 +124,94 @@ def _indexed(variable: str, index: ex.AnyIndex) -> str:
 
 
 @_print.register
-def _(node: ex.Attribute) -> Level:
+def _(node: ex.Attribute) -> Printed:
     # After a dot every word is a name.
     if not node.variable:  # of the event at hand, in FROM
-        return Level(quote_name(node.name), PRIMARY)
+        return Printed(quote_name(node.name), PRIMARY)
     attribute = node.name if _WORD.match(node.name) else quote_name(node.name)
-    return Level(f"{_indexed(node.variable, node.index)}.{attribute}", PRIMARY)
+    return Printed(f"{_indexed(node.variable, node.index)}.{attribute}", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Register) -> Level:
-    return Level(f"{REGISTER}.{node.name if _WORD.match(node.name) else quote_name(node.name)}", PRIMARY)
+def _(node: ex.RegisterField) -> Printed:
+    return Printed(f"{REGISTER}.{node.name if _WORD.match(node.name) else quote_name(node.name)}", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Field) -> Level:
+def _(node: ex.Field) -> Printed:
     field = node.name if _WORD.match(node.name) else quote_name(node.name)
-    return Level(f"{print_expression(node.operand)}.{field}", PRIMARY)
+    return Printed(f"{print_expression(node.operand)}.{field}", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Element) -> Level:
-    return Level(f"{print_expression(node.operand)}[{_wrap(node.index, SUM)}]", PRIMARY)
+def _(node: ex.Element) -> Printed:
+    return Printed(f"{print_expression(node.operand)}[{_wrap(node.index, SUM)}]", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Rows) -> Level:
-    return Level(_indexed(node.variable, node.index), PRIMARY)
+def _(node: ex.Rows) -> Printed:
+    return Printed(_indexed(node.variable, node.index), PRIMARY)
 
 
 @_print.register
-def _(node: ex.MatchId) -> Level:
-    return Level("match_id", PRIMARY)
+def _(node: ex.MatchId) -> Printed:
+    return Printed("match_id", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Length) -> Level:
-    return Level(f"{quote_name(node.variable)}.LEN", PRIMARY)
+def _(node: ex.Length) -> Printed:
+    return Printed(f"{quote_name(node.variable)}.LEN", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Aggregate) -> Level:
+def _(node: ex.AggregateCall) -> Printed:
     distinct = "DISTINCT " if node.distinct else ""
     share = f", {print_expression(node.share)}" if node.share is not None else ""
     condition = f" FILTER (WHERE {print_expression(node.filter)})" if node.filter is not None else ""
     name = node.function if node.function in ex.AGGREGATES else quote_name(node.function)
-    return Level(f"{name}({distinct}{print_expression(node.argument)}{share}){condition}", PRIMARY)
+    return Printed(f"{name}({distinct}{print_expression(node.argument)}{share}){condition}", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Quantified) -> Level:
-    return Level(f"{node.quantifier}({print_expression(node.condition)})", PRIMARY)
+def _(node: ex.Quantified) -> Printed:
+    return Printed(f"{node.quantifier}({print_expression(node.condition)})", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Call) -> Level:
-    return Level(f"{quote_name(node.function)}({', '.join(map(print_expression, node.arguments))})", PRIMARY)
+def _(node: ex.Call) -> Printed:
+    return Printed(f"{quote_name(node.function)}({', '.join(map(print_expression, node.arguments))})", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Minus) -> Level:
+def _(node: ex.Minus) -> Printed:
     inner = _wrap(node.operand, UNARY)  # a space keeps --x from being read as a comment
-    return Level(f"-{' ' if inner.startswith('-') else ''}{inner}", UNARY)
+    return Printed(f"-{' ' if inner.startswith('-') else ''}{inner}", UNARY)
 
 
 @_print.register
-def _(node: ex.Arithmetic) -> Level:
+def _(node: ex.Arithmetic) -> Printed:
     level = SUM if node.operator in "+-" else PRODUCT
-    return Level(f"{_wrap(node.left, level)} {node.operator} {_wrap(node.right, level + 1)}", level)
+    return Printed(f"{_wrap(node.left, level)} {node.operator} {_wrap(node.right, level + 1)}", level)
 
 
 @_print.register
-def _(node: ex.Compare) -> Level:
-    return Level(f"{_wrap(node.left, SUM)} {node.operator} {_wrap(node.right, SUM)}", PREDICATE)
+def _(node: ex.Compare) -> Printed:
+    return Printed(f"{_wrap(node.left, SUM)} {node.operator} {_wrap(node.right, SUM)}", PREDICATE)
 
 
 @_print.register
-def _(node: ex.And) -> Level:
-    return Level(" AND ".join(_wrap(o, NOT) for o in node.operands), AND)
+def _(node: ex.And) -> Printed:
+    return Printed(" AND ".join(_wrap(o, NOT) for o in node.operands), AND)
 
 
 @_print.register
-def _(node: ex.Or) -> Level:
-    return Level(" OR ".join(_wrap(o, AND) for o in node.operands), OR)
+def _(node: ex.Or) -> Printed:
+    return Printed(" OR ".join(_wrap(o, AND) for o in node.operands), OR)
 
 
 @_print.register
-def _(node: ex.Not) -> Level:
-    return Level(f"NOT {_wrap(node.operand, NOT)}", NOT)
+def _(node: ex.Not) -> Printed:
+    return Printed(f"NOT {_wrap(node.operand, NOT)}", NOT)
 
 
 def _not(negated: bool) -> str:
@@ -219,78 +219,78 @@ def _not(negated: bool) -> str:
 
 
 @_print.register
-def _(node: ex.IsNull) -> Level:
-    return Level(f"{_wrap(node.operand, SUM)} IS {_not(node.negated)}NULL", PREDICATE)
+def _(node: ex.IsNull) -> Printed:
+    return Printed(f"{_wrap(node.operand, SUM)} IS {_not(node.negated)}NULL", PREDICATE)
 
 
 @_print.register
-def _(node: ex.In) -> Level:
+def _(node: ex.In) -> Printed:
     choices = ", ".join(_wrap(c, SUM) for c in node.choices)
-    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}IN ({choices})", PREDICATE)
+    return Printed(f"{_wrap(node.operand, SUM)} {_not(node.negated)}IN ({choices})", PREDICATE)
 
 
 @_print.register
-def _(node: ex.InSet) -> Level:
-    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}IN {quote_type(node.set)}", PREDICATE)
+def _(node: ex.InSet) -> Printed:
+    return Printed(f"{_wrap(node.operand, SUM)} {_not(node.negated)}IN {quote_type(node.set)}", PREDICATE)
 
 
 @_print.register
-def _(node: ex.Between) -> Level:
+def _(node: ex.Between) -> Printed:
     low, high = _wrap(node.low, SUM), _wrap(node.high, SUM)
-    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}BETWEEN {low} AND {high}", PREDICATE)
+    return Printed(f"{_wrap(node.operand, SUM)} {_not(node.negated)}BETWEEN {low} AND {high}", PREDICATE)
 
 
 @_print.register
-def _(node: ex.Like) -> Level:
-    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}LIKE {_wrap(node.pattern, SUM)}", PREDICATE)
+def _(node: ex.Like) -> Printed:
+    return Printed(f"{_wrap(node.operand, SUM)} {_not(node.negated)}LIKE {_wrap(node.pattern, SUM)}", PREDICATE)
 
 
 @_print.register
-def _(node: ex.RLike) -> Level:
-    return Level(f"{_wrap(node.operand, SUM)} {_not(node.negated)}RLIKE {_wrap(node.pattern, SUM)}", PREDICATE)
+def _(node: ex.RLike) -> Printed:
+    return Printed(f"{_wrap(node.operand, SUM)} {_not(node.negated)}RLIKE {_wrap(node.pattern, SUM)}", PREDICATE)
 
 
 @_print.register
-def _(node: ex.Cast) -> Level:
-    return Level(f"CAST({print_expression(node.operand)} AS {node.type})", PRIMARY)
+def _(node: ex.Cast) -> Printed:
+    return Printed(f"CAST({print_expression(node.operand)} AS {node.type})", PRIMARY)
 
 
 @_print.register
-def _(node: ex.When) -> Level:
-    return Level(f"WHEN {print_expression(node.condition)} THEN {print_expression(node.result)}", PRIMARY)
+def _(node: ex.When) -> Printed:
+    return Printed(f"WHEN {print_expression(node.condition)} THEN {print_expression(node.result)}", PRIMARY)
 
 
 @_print.register
-def _(node: ex.Case) -> Level:
+def _(node: ex.CaseWhen) -> Printed:
     subject = f" {print_expression(node.subject)}" if node.subject is not None else ""
     arms = "".join(f" {print_expression(arm)}" for arm in node.arms)
     otherwise = f" ELSE {print_expression(node.otherwise)}" if node.otherwise is not None else ""
-    return Level(f"CASE{subject}{arms}{otherwise} END", PRIMARY)
+    return Printed(f"CASE{subject}{arms}{otherwise} END", PRIMARY)
 
 
 @_print.register
-def _(node: ex.SameValue) -> Level:
+def _(node: ex.SameValue) -> Printed:
     value = f" = {_wrap(node.value, SUM)}" if node.value is not None else ""
-    return Level(f"[{spell_path(node.path)}{value}]", PRIMARY)
+    return Printed(f"[{spell_path(node.path)}{value}]", PRIMARY)
 
 
 @singledispatch
-def print_pattern(node: tree.Pattern) -> str:
+def print_pattern(node: tree.PatternTree) -> str:
     """A pattern as text."""
     raise TypeError(f"no printer for {type(node).__name__}")
 
 
-def _types(event: tree.Event) -> str:
+def _types(event: tree.EventPattern) -> str:
     names = ", ".join(map(quote_type, event.types)) or "*"
     return names if len(event.types) <= 1 else f"ANY({names})"
 
 
-def _variable(event: tree.Event, array: str = "") -> str:
+def _variable(event: tree.EventPattern, array: str = "") -> str:
     return f" {quote_name(event.variable)}{array}" if event.variable is not None else ""
 
 
 @print_pattern.register
-def _(node: tree.Event) -> str:
+def _(node: tree.EventPattern) -> str:
     return _types(node) + _variable(node)
 
 
@@ -311,19 +311,19 @@ def _(node: tree.Repeat) -> str:
             times = f"{{{low},}}"
         case (low, high):
             times = f"{{{low},{high}}}"
-    if isinstance(node.body, tree.Event):
+    if isinstance(node.body, tree.EventPattern):
         return _types(node.body) + times + _variable(node.body, "[]")
     return f"({print_pattern(node.body)}){times}"
 
 
 @print_pattern.register
 def _(node: tree.Maybe) -> str:
-    if isinstance(node.body, tree.Event):
+    if isinstance(node.body, tree.EventPattern):
         return f"{_types(node.body)}?{_variable(node.body)}"
     return f"({print_pattern(node.body)})?"
 
 
-def _call(operator: str, parts: tuple[tree.Pattern, ...]) -> str:
+def _call(operator: str, parts: tuple[tree.PatternTree, ...]) -> str:
     return f"{operator}({', '.join(map(print_pattern, parts))})"
 
 
@@ -343,7 +343,7 @@ def _(node: tree.AnyOrder) -> str:
 
 
 @print_pattern.register
-def _(node: tree.Automaton) -> str:
+def _(node: tree.AutomatonPattern) -> str:
     lines = [f"{quote_name(node.start)} -> {', '.join(map(quote_name, node.finals))}"]
     if node.register:
         slots = (f"{quote_name(s.name)} {s.type} = {_wrap(s.initial, SUM)}" for s in node.register)
@@ -351,7 +351,7 @@ def _(node: tree.Automaton) -> str:
     return "\n".join([*lines, *map(print_arc, node.arcs)])
 
 
-def print_arc(arc: tree.Arc) -> str:
+def print_arc(arc: tree.ArcClause) -> str:
     """An arc as a line of text; its lifetime has no spelling."""
     word = "IGNORE" if arc.ignores else "EPSILON" if arc.fires is tree.Fires.NOTHING else "ARC"
     label = f" {quote_name(arc.name)}:" if arc.name is not None else ""
@@ -375,7 +375,7 @@ def print_window(window: tree.Window) -> str:
     return f"{print_expression(window.amount)} {unit}".rstrip()
 
 
-def print_query(query: tree.Query) -> str:
+def print_query(query: tree.QueryTree) -> str:
     """A query as text, one clause a line, in the order of the semantics page."""
     if isinstance(query.pattern, Algebra):
         parts = ["CESAR", print_pattern(query.pattern)]
@@ -383,11 +383,11 @@ def print_query(query: tree.Query) -> str:
             parts.append(f"INTO {quote_name(query.into)}")
         return ("\n  " if query.pattern.lets else " ").join(parts)
     lines = [_source(query)] if query.streams else []
-    word = "AUTOMATON" if isinstance(query.pattern, tree.Automaton) else "PATTERN"
+    word = "AUTOMATON" if isinstance(query.pattern, tree.AutomatonPattern) else "PATTERN"
     lines.append(f"{word} {print_pattern(query.pattern)}")
     if query.strategies:
         repeats = (node.body for node in walk(query.pattern) if isinstance(node, tree.Repeat))
-        arrays = {body.variable for body in repeats if isinstance(body, tree.Event)}
+        arrays = {body.variable for body in repeats if isinstance(body, tree.EventPattern)}
         chosen = ", ".join(_selection(s, arrays) for s in query.strategies)
         body = f"\n    {_conditions(query.where, '    ')}\n" if query.where else " "
         lines.append(f"WHERE {chosen} {{{body}}}")
@@ -411,12 +411,12 @@ def print_query(query: tree.Query) -> str:
     return "\n".join(lines)
 
 
-def _column(column: tree.Column) -> str:
+def _column(column: tree.KeyColumn) -> str:
     # Only the first name can be mistaken for a word of the grammar.
     return ".".join((quote_name(column.name), *(spell_path((name,)) for name in column.fields)))
 
 
-def _source(query: tree.Query) -> str:
+def _source(query: tree.QueryTree) -> str:
     streams = (
         quote_type(stream.name) + (f"({', '.join(map(quote_type, stream.types))})" if stream.types else "")
         for stream in query.streams

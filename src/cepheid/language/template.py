@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from cepheid.errors import CepheidError, Span
 from cepheid.language.algebra.printed import without_latex
-from cepheid.language.constants import Constants, Reader, as_literal
-from cepheid.language.known_drafts import Draft, KnownDrafts
+from cepheid.language.constants import ConstantReader, TextConstants, as_literal
+from cepheid.language.known_drafts import KnownDrafts, TextDraft
 from cepheid.language.parser import parse
 from cepheid.language.skeleton import WHOLE, Cut, Spelling, cut, pieces_of
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.functions import UNITS_OF
-from cepheid.pattern.tree.nodes import Automaton, Program, Query
+from cepheid.pattern.tree.nodes import AutomatonPattern, Program, QueryTree
 from cepheid.pattern.tree.walk import expressions, rewrite, rewrite_expressions, walk
 
 _OF_THE_TEXT = {"CEP101", "CEP102", "CEP103", "CEP104", "CEP106", "CEP108"}
@@ -27,7 +27,7 @@ _OF_THE_TEXT = {"CEP101", "CEP102", "CEP103", "CEP104", "CEP106", "CEP108"}
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class TextTemplate:
     """A program whose constants are parameters, `$1`, `$2`, …, and those of each text with that program.
 
     text: of the first of its texts, with the parameters in it, for people.
@@ -45,7 +45,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongTexts:
     """Texts that have the same error: that of the first; `error_of` tells that of each."""
 
     texts: Any
@@ -61,14 +61,14 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadTexts:
     """What many texts are: each is a text of one template, or wrong."""
 
-    templates: tuple[Template, ...]
-    wrong: tuple[Wrong, ...]
+    templates: tuple[TextTemplate, ...]
+    wrong: tuple[WrongTexts, ...]
 
 
-def read_texts(texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Reading:
+def read_texts(texts: Sequence[str], progress: Callable[[int], None] | None = None) -> ReadTexts:
     """Read many texts of queries, SASE+, CESAR and automata together.
 
     >>> [rises] = read_texts([f"EVENT A a WHERE a.x > {n} AND a.s LIKE 'b%'" for n in (7, 12)]).templates
@@ -78,37 +78,37 @@ def read_texts(texts: Sequence[str], progress: Callable[[int], None] | None = No
     return read_cut(cut(texts, progress))
 
 
-def read_cut(found: Cut, known: KnownDrafts | None = None) -> Reading:
+def read_cut(found: Cut, known: KnownDrafts | None = None) -> ReadTexts:
     """The same of texts whose constants are cut out already. known: what was read before."""
-    constants, known = Constants(found.constants), known or KnownDrafts()
-    parts: dict[str, list[Part]] = {}
-    wrong: list[Wrong] = []
+    constants, known = TextConstants(found.constants), known or KnownDrafts()
+    parts: dict[str, list[SkeletonTexts]] = {}
+    wrong: list[WrongTexts] = []
     for skeleton, texts in zip(found.skeletons, found.by_skeleton(), strict=True):
-        source = Source((skeleton,), lambda place: _draft(found.texts[place]), known)
+        source = DraftSource((skeleton,), lambda place: _draft(found.texts[place]), known)
         for part in parts_of(texts, found.codes_of(texts), constants, source):
-            if isinstance(part, Wrong):
+            if isinstance(part, WrongTexts):
                 wrong.append(part)
             else:
                 parts.setdefault(part.key, []).append(part)
     templates = []
     for same in parts.values():
         draft = same[0].draft
-        templates.append(Template(draft.value, draft.text, *joined(same, constants)))
-    return Reading(tuple(templates), tuple(sorted(wrong, key=lambda one: int(one.texts[0]))))
+        templates.append(TextTemplate(draft.value, draft.text, *joined(same, constants)))
+    return ReadTexts(tuple(templates), tuple(sorted(wrong, key=lambda one: int(one.texts[0]))))
 
 
 # One skeleton.
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DraftSource:
     """Where drafts of one skeleton come from: made of the text at a place, or known by the key of the skeleton."""
 
     key: tuple[str, ...]
-    make: Callable[[int], Draft]
+    make: Callable[[int], TextDraft]
     known: KnownDrafts
 
-    def draft(self, place: int, codes: Any, constants: Constants) -> Draft:
+    def draft(self, place: int, codes: Any, constants: TextConstants) -> TextDraft:
         """The draft of the text at a place, whose constants are given by their numbers."""
         if self.key[0].startswith(WHOLE):  # which says nothing of the text
             return self.make(place)
@@ -118,15 +118,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SkeletonTexts:
     """Texts with one skeleton that differ in constants that are parameters alone."""
 
-    draft: Draft
+    draft: TextDraft
     places: Any
     codes: Any
     kinds: tuple[str, ...]
 
-    def only(self, rows: Any) -> Part:
+    def only(self, rows: Any) -> SkeletonTexts:
         """Some of the texts."""
         return replace(self, places=self.places[rows], codes=self.codes[rows])
 
@@ -136,20 +136,24 @@ class Part:
         return f"{self.draft.value!r}{self.kinds}"
 
 
-def parts_of(places: Any, codes: Any, constants: Constants, source: Source) -> Iterator[Part | Wrong]:
+def parts_of(
+    places: Any, codes: Any, constants: TextConstants, source: DraftSource
+) -> Iterator[SkeletonTexts | WrongTexts]:
     """Texts with one skeleton, split by the constants that shape them and by the types of the others."""
     for same in _by_rows(constants.spellings[codes]):
         yield from _shaped(places[same], codes[same], constants, source)
 
 
-def _shaped(places: Any, codes: Any, constants: Constants, source: Source) -> Iterator[Part | Wrong]:
+def _shaped(
+    places: Any, codes: Any, constants: TextConstants, source: DraftSource
+) -> Iterator[SkeletonTexts | WrongTexts]:
     while len(places):
         try:
             found = source.draft(int(places[0]), codes[0], constants)
         except CepheidError as error:
             alike = error.code in _OF_THE_TEXT and not _by_digits(error, constants.spellings[codes[0]])
             many = len(places) if alike else 1
-            yield Wrong(places[:many], error)
+            yield WrongTexts(places[:many], error)
             places, codes = places[many:], codes[many:]
             continue
         kept = [place for place, reader in enumerate(found.readers) if reader is None]
@@ -168,26 +172,28 @@ def _by_digits(error: CepheidError, spellings: Any) -> bool:
 _GROUPS = re.compile(r"\d(?:,|\{,\})\d")
 
 
-def _typed(places: Any, codes: Any, constants: Constants, found: Draft, source: Source) -> Iterator[Part | Wrong]:
+def _typed(
+    places: Any, codes: Any, constants: TextConstants, found: TextDraft, source: DraftSource
+) -> Iterator[SkeletonTexts | WrongTexts]:
     """Split by the types of the constants; a text with one that can't be read is on its own."""
     read = [(at, reader) for at, reader in enumerate(found.readers) if reader is not None]
     known = [constants.types(reader, codes[:, at]) for at, reader in read]
     if all(len(kinds) == 1 for kinds, _ in known):
-        yield Part(found, places, codes, tuple(str(kinds[0]) for kinds, _ in known))
+        yield SkeletonTexts(found, places, codes, tuple(str(kinds[0]) for kinds, _ in known))
         return
     for same in _by_rows(np.stack([of_each for _, of_each in known], axis=1)):
         kinds = [names[of_each[same[0]]] for names, of_each in known]
         if None not in kinds:
-            yield Part(found, places[same], codes[same], tuple(map(str, kinds)))
+            yield SkeletonTexts(found, places[same], codes[same], tuple(map(str, kinds)))
             continue
         for place in same.tolist():
             try:
                 alone = source.make(int(places[place]))
             except CepheidError as error:
-                yield Wrong(places[place : place + 1], error)
+                yield WrongTexts(places[place : place + 1], error)
             else:
                 alone = replace(alone, readers=(None,) * len(alone.readers))
-                yield Part(alone, places[place : place + 1], codes[place : place + 1], ())
+                yield SkeletonTexts(alone, places[place : place + 1], codes[place : place + 1], ())
 
 
 def _by_rows(table: Any) -> list[Any]:
@@ -202,7 +208,7 @@ def _by_rows(table: Any) -> list[Any]:
     return sorted(parts, key=lambda part: int(part[0]))
 
 
-def joined(parts: Sequence[Part], constants: Constants) -> tuple[Any, dict[str, pa.Array]]:
+def joined(parts: Sequence[SkeletonTexts], constants: TextConstants) -> tuple[Any, dict[str, pa.Array]]:
     """The places of parts of one template, ascending, and their constants as columns."""
     places = np.concatenate([part.places for part in parts])
     order = np.argsort(places, kind="stable")
@@ -214,7 +220,7 @@ def joined(parts: Sequence[Part], constants: Constants) -> tuple[Any, dict[str, 
     return places[order], columns
 
 
-def _nth(part: Part, number: int) -> tuple[Reader, Any]:
+def _nth(part: SkeletonTexts, number: int) -> tuple[ConstantReader, Any]:
     at, reader = [(at, reader) for at, reader in enumerate(part.draft.readers) if reader is not None][number]
     return reader, part.codes[:, at]
 
@@ -232,15 +238,15 @@ def parameter(number: int) -> str:
     return f"${number + 1}"
 
 
-def _draft(text: str) -> Draft:
+def _draft(text: str) -> TextDraft:
     program = parse(text)
     readers, named = parameters_of(text, program)
     if not any(readers):
         named = program
-    return Draft(named, readers, shown(pieces_of(text), readers))
+    return TextDraft(named, readers, shown(pieces_of(text), readers))
 
 
-def shown(pieces: list[str], readers: Sequence[Reader | None]) -> str:
+def shown(pieces: list[str], readers: Sequence[ConstantReader | None]) -> str:
     """The pieces of a text with parameters in the place of constants."""
     number = 0
     for at, reader in enumerate(readers):
@@ -254,7 +260,7 @@ def shown(pieces: list[str], readers: Sequence[Reader | None]) -> str:
 
 def parameters_of(
     text: str, program: Program, among: Sequence[int] | None = None
-) -> tuple[tuple[Reader | None, ...], Program]:
+) -> tuple[tuple[ConstantReader | None, ...], Program]:
     """How the constants of a text are read, or some of them, and its program with parameters in their place.
 
     None for a constant that shapes the program: what is no constant there, such as {2,4} or a[3], or must be known
@@ -267,7 +273,7 @@ def parameters_of(
     algebra = any(isinstance(query.pattern, Algebra) for query in program.queries)
     if "`$" in text or (algebra and without_latex(text) != text):  # names that collide, places that LaTeX moves
         return (None,) * len(among), program
-    found: dict[int, Reader | None] = {}
+    found: dict[int, ConstantReader | None] = {}
     literals: dict[int, int] = {}  # the constant of each literal, by its identity
     for query in program.queries:
         for literal, alone in _literals(query):
@@ -286,7 +292,7 @@ def parameters_of(
     return readers, Program(tuple(rewritten(query, change) for query in program.queries))
 
 
-def rewritten(query: Query, change: Callable[[ex.Expression], ex.Expression]) -> Query:
+def rewritten(query: QueryTree, change: Callable[[ex.Expression], ex.Expression]) -> QueryTree:
     query = rewrite_expressions(query, lambda expression: rewrite(expression, change))
     if query.within is None:
         return query
@@ -295,7 +301,7 @@ def rewritten(query: Query, change: Callable[[ex.Expression], ex.Expression]) ->
     return replace(query, within=replace(query.within, amount=amount))
 
 
-def _literals(query: Query) -> Iterator[tuple[ex.Literal, bool]]:
+def _literals(query: QueryTree) -> Iterator[tuple[ex.Literal, bool]]:
     """The literals that may be parameters, and whether one must be written alone, as the length of a window."""
     shaping = {id(literal) for literal in _shaping(query)}
     for expression in expressions(query):
@@ -307,18 +313,18 @@ def _literals(query: Query) -> Iterator[tuple[ex.Literal, bool]]:
         yield window.amount, True
 
 
-def _shaping(query: Query) -> Iterator[ex.Expression]:
+def _shaping(query: QueryTree) -> Iterator[ex.Expression]:
     """What must be known before a query can be analysed."""
     if query.sees is not None:
         yield from walk(query.sees)
-    if isinstance(query.pattern, Automaton):
+    if isinstance(query.pattern, AutomatonPattern):
         yield from (node for slot in query.pattern.register for node in walk(slot.initial))
     for expression in expressions(query):
         for node in walk(expression):
             match node:
                 case ex.Like(pattern=one) | ex.RLike(pattern=one) | ex.Element(index=one):
                     yield from walk(one)
-                case ex.Aggregate(share=share) if share is not None:
+                case ex.AggregateCall(share=share) if share is not None:
                     yield from walk(share)
                 case ex.Call(function=name, arguments=arguments) if name.lower() in UNITS_OF:
                     yield from arguments
@@ -332,13 +338,15 @@ def _inside(span: Span | None, places: Sequence[tuple[int, int]]) -> int | None:
     return inside[0] if len(inside) == 1 else None
 
 
-def _reader(text: str, literal: ex.Literal, place: tuple[int, int], constant: str, alone: bool) -> Reader | None:
+def _reader(
+    text: str, literal: ex.Literal, place: tuple[int, int], constant: str, alone: bool
+) -> ConstantReader | None:
     assert literal.span is not None
     before, after = text[literal.span.start : place[0]], text[place[1] : literal.span.end]
-    spelling = Spelling(int(Constants([constant]).spellings[0]))
+    spelling = Spelling(int(TextConstants([constant]).spellings[0]))
     if spelling is Spelling.OTHER or (alone and (before or after)):
         return None
-    reader = Reader(before, after, spelling)
+    reader = ConstantReader(before, after, spelling)
     # 0.0 and -0.0 are equal, and are two constants.
     return reader if repr(reader.read(constant)) == repr(literal) else None
 

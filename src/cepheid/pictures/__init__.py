@@ -6,7 +6,7 @@ an Altair chart. `page`, `highlight`, `facts` and `table` make the pieces that n
 
 from cepheid.pictures.chart import to_chart
 from cepheid.pictures.facts import fact_table
-from cepheid.pictures.graph import Edge, Graph, Kind, Node, Style
+from cepheid.pictures.graph import Edge, Graph, Node, NodeKind, Style
 from cepheid.pictures.highlight import highlighted
 from cepheid.pictures.mermaid import to_mermaid
 from cepheid.pictures.page import drawn, preformatted
@@ -20,8 +20,8 @@ from cepheid.pictures.timeline_svg import draw_timeline
 __all__ = [
     "Edge",
     "Graph",
-    "Kind",
     "Node",
+    "NodeKind",
     "Picture",
     "Scale",
     "Style",

@@ -7,7 +7,7 @@ from enum import Enum
 from textwrap import wrap
 
 
-class Kind(Enum):
+class NodeKind(Enum):
     """What a node stands for, which decides its shape."""
 
     START = "start"
@@ -33,7 +33,7 @@ class Node:
 
     name: str
     lines: tuple[str, ...] = ()
-    kind: Kind = Kind.STATE
+    kind: NodeKind = NodeKind.STATE
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from cepheid.pictures.graph import Edge, Graph, Kind, Node, Style
+from cepheid.pictures.graph import Edge, Graph, Node, NodeKind, Style
 from cepheid.pictures.printable import printable
 
 _SHAPES = {
-    Kind.STATE: ("([", "])"),
-    Kind.FINAL: ("(((", ")))"),
-    Kind.DROPPED: ("{{", "}}"),
-    Kind.SOURCE: ("[(", ")]"),
-    Kind.STAGE: ("[", "]"),
-    Kind.SINK: ("[/", "/]"),
+    NodeKind.STATE: ("([", "])"),
+    NodeKind.FINAL: ("(((", ")))"),
+    NodeKind.DROPPED: ("{{", "}}"),
+    NodeKind.SOURCE: ("[(", ")]"),
+    NodeKind.STAGE: ("[", "]"),
+    NodeKind.SINK: ("[/", "/]"),
 }
 _LINES = {Style.PLAIN: "-->", Style.QUIET: "-.->", Style.ABSENT: "-.-x"}
 _TAILS = {Style.PLAIN: "---", Style.QUIET: "-.-", Style.ABSENT: "-.-"}
@@ -34,7 +34,7 @@ def to_mermaid(graph: Graph) -> str:
       s1((("down")))
       s0 -->|"fall"| s1
     """
-    begins = {node.name for node in graph.nodes if node.kind is Kind.START and not node.lines}
+    begins = {node.name for node in graph.nodes if node.kind is NodeKind.START and not node.lines}
     bare = {edge.source: edge for edge in graph.edges if edge.source in begins and not edge.lines}
     nodes = [_node(node, bare.get(node.name)) for node in graph.nodes]
     edges = list(_edges([edge for edge in graph.edges if edge not in bare.values()]))
@@ -48,9 +48,9 @@ def _titled(title: tuple[str, ...]) -> str:
 
 
 def _node(node: Node, leaves: Edge | None) -> str:
-    if node.kind is Kind.START and not node.lines:
+    if node.kind is NodeKind.START and not node.lines:
         return f"{node.name}(( ))" + (f" --> {leaves.target}" if leaves is not None else "")
-    left, right = _SHAPES.get(node.kind, _SHAPES[Kind.STATE])
+    left, right = _SHAPES.get(node.kind, _SHAPES[NodeKind.STATE])
     return f'{node.name}{left}"{_label(node.lines) or node.name}"{right}'
 
 

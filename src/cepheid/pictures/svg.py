@@ -9,18 +9,18 @@ from threading import Lock
 from typing import Any
 
 from cepheid.pictures.colours import BLUE, GREEN, RED, THEME
-from cepheid.pictures.graph import Edge, Graph, Kind, Node, Style, wrapped
+from cepheid.pictures.graph import Edge, Graph, Node, NodeKind, Style, wrapped
 from cepheid.pictures.printable import printable
 
 _FONT = "system-ui, sans-serif"
 _SHAPES = {
-    Kind.START: {"shape": "point", "width": "0.14"},
-    Kind.STATE: {"shape": "box", "style": "rounded"},
-    Kind.FINAL: {"shape": "box", "style": "rounded", "peripheries": "2"},
-    Kind.DROPPED: {"shape": "octagon", "style": "dashed"},
-    Kind.SOURCE: {"shape": "cylinder"},
-    Kind.STAGE: {"shape": "box"},
-    Kind.SINK: {"shape": "note"},
+    NodeKind.START: {"shape": "point", "width": "0.14"},
+    NodeKind.STATE: {"shape": "box", "style": "rounded"},
+    NodeKind.FINAL: {"shape": "box", "style": "rounded", "peripheries": "2"},
+    NodeKind.DROPPED: {"shape": "octagon", "style": "dashed"},
+    NodeKind.SOURCE: {"shape": "cylinder"},
+    NodeKind.STAGE: {"shape": "box"},
+    NodeKind.SINK: {"shape": "note"},
 }
 _LINES = {
     Style.PLAIN: {},
@@ -74,9 +74,9 @@ def to_svg(graph: Graph) -> str:
 
 
 def _add_node(drawn: Any, node: Node) -> None:
-    bare = node.kind is Kind.START and not node.lines
+    bare = node.kind is NodeKind.START and not node.lines
     label = "" if bare else _label(wrapped(node.lines) or [node.name], "\\n").removesuffix("\\n")
-    shape = _SHAPES[node.kind] if bare or node.kind is not Kind.START else _SHAPES[Kind.STATE]
+    shape = _SHAPES[node.kind] if bare or node.kind is not NodeKind.START else _SHAPES[NodeKind.STATE]
     drawn.add_node(node.name, label=label, **{"class": node.kind.value}, **shape)
 
 

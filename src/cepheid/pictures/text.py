@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cepheid.pictures.graph import Edge, Graph, Kind, Style
+from cepheid.pictures.graph import Edge, Graph, NodeKind, Style
 
 _ARROWS = {Style.PLAIN: "-->", Style.QUIET: "-.->", Style.ABSENT: "-x->"}
-_KINDS = {Kind.FINAL: " (final)"}
+_KINDS = {NodeKind.FINAL: " (final)"}
 
 
 def to_text(graph: Graph) -> str:

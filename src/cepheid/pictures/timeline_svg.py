@@ -24,7 +24,7 @@ Height = Callable[[float | None], float]
 
 
 @dataclass(frozen=True)
-class _Place:
+class _TimeAxis:
     """Where times are drawn."""
 
     start: int
@@ -44,7 +44,7 @@ def draw_timeline(timeline: Timeline) -> Picture:
     titled = len(found.title) * _LETTER + 20 + before if found.title else 0
     beside = titled <= _LEFT_MOST  # a longer title of the axis is below it
     room = max(_LEFT_LEAST, widest * _LETTER + 22, titled if beside else 0)
-    place = _Place(*timeline.bounds, left=min(room, _LEFT_MOST))
+    place = _TimeAxis(*timeline.bounds, left=min(room, _LEFT_MOST))
     body: list[str] = [_text(14, 20, timeline.title, weight="600")]
     y: float = _TITLE
     for lane in timeline.lanes:
@@ -76,7 +76,7 @@ def _page(body: Sequence[str], height: float) -> str:
 # A lane whose matches are bands in rows, so that none hides another.
 
 
-def _banded(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
+def _banded(lane: Lane, place: _TimeAxis, y: float) -> tuple[list[str], float]:
     rows = _packed(lane.bands, place)
     height = len(rows) * _ROW + _BASE
     base = y + height - 14
@@ -88,7 +88,7 @@ def _banded(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
     return body, height
 
 
-def _packed(bands: Sequence[Band], place: _Place) -> list[list[Band]]:
+def _packed(bands: Sequence[Band], place: _TimeAxis) -> list[list[Band]]:
     """Bands in rows in which they do not touch."""
     rows: list[list[Band]] = []
     for band in bands:
@@ -106,7 +106,7 @@ def _extent(band: Band) -> tuple[int, int]:
     return min(times), max(times)
 
 
-def _band(band: Band, place: _Place, y: float) -> Iterator[str]:
+def _band(band: Band, place: _TimeAxis, y: float) -> Iterator[str]:
     colour, left, right = _colour(band), place.x(band.start), place.x(band.end)
     for gap in band.absences:
         yield from _hatched(gap, place, y - 8, 16)
@@ -121,7 +121,7 @@ def _band(band: Band, place: _Place, y: float) -> Iterator[str]:
         yield from _absence_label(gap, place, y + 4)
 
 
-def _others(events: Sequence[Point], place: _Place, y: float) -> Iterator[str]:
+def _others(events: Sequence[Point], place: _TimeAxis, y: float) -> Iterator[str]:
     """The other events of a lane: ticks on its line, with their types as long as there is room."""
     for point in events:
         x = place.x(point.at)
@@ -132,7 +132,7 @@ def _others(events: Sequence[Point], place: _Place, y: float) -> Iterator[str]:
 # A lane with a number as a line.
 
 
-def _charted(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
+def _charted(lane: Lane, place: _TimeAxis, y: float) -> tuple[list[str], float]:
     rows = _packed(lane.bands, place)
     below = len(rows) * _BAR if len(rows) > 1 else 0  # matches that overlap have bars of their own, below the line
     known = sorted([p for p in (*lane.events, *_matched(lane)) if not p.aside], key=lambda point: point.at)
@@ -172,7 +172,7 @@ def _charted(lane: Lane, place: _Place, y: float) -> tuple[list[str], float]:
     return body, _CHART + below + (_ASIDE if aside else 0)
 
 
-def _bar(band: Band, place: _Place, y: float) -> Iterator[str]:
+def _bar(band: Band, place: _TimeAxis, y: float) -> Iterator[str]:
     """A match from its start to its end, its events on it."""
     colour, left, right = _colour(band), place.x(band.start), place.x(band.end)
     for gap in band.absences:
@@ -190,7 +190,7 @@ def _matched(lane: Lane) -> tuple[Point, ...]:
     return tuple({(p.at, p.value): p for band in lane.bands for p in band.points}.values())
 
 
-def _point_labels(lane: Lane, place: _Place, height: Height) -> Iterator[str]:
+def _point_labels(lane: Lane, place: _TimeAxis, height: Height) -> Iterator[str]:
     """The names of matched events, above them; of matches that share events each once."""
     seen: list[tuple[float, float]] = []
     for band in lane.bands:
@@ -202,7 +202,7 @@ def _point_labels(lane: Lane, place: _Place, height: Height) -> Iterator[str]:
                 yield _text(x, y - 9, point.label, anchor="middle", size=11)
 
 
-def _line(points: Sequence[Point], place: _Place, height: Height) -> Iterator[str]:
+def _line(points: Sequence[Point], place: _TimeAxis, height: Height) -> Iterator[str]:
     """The line through the values, broken where there is none."""
     path, dots, pen = [], [], "M"
     for point in points:
@@ -235,7 +235,7 @@ def _dot(x: float, y: float, point: Point, colour: str, *, hollow: bool = False)
     )
 
 
-def _hatched(gap: Stretch, place: _Place, y: float, height: float) -> Iterator[str]:
+def _hatched(gap: Stretch, place: _TimeAxis, y: float, height: float) -> Iterator[str]:
     """Slanted lines in a frame. A pattern would need a name, and a page may have several pictures."""
     left, right = place.x(gap.start), place.x(gap.end)
     path = []
@@ -252,7 +252,7 @@ def _hatched(gap: Stretch, place: _Place, y: float, height: float) -> Iterator[s
     yield f'<path d="{frame}" stroke="{RED}" stroke-opacity=".5" stroke-dasharray="3 2" fill="none"/>'
 
 
-def _absence_label(gap: Stretch, place: _Place, y: float) -> Iterator[str]:
+def _absence_label(gap: Stretch, place: _TimeAxis, y: float) -> Iterator[str]:
     left, right = place.x(gap.start), place.x(gap.end)
     if gap.label and right - left > len(gap.label) * _LETTER + 16:
         yield _text((left + right) / 2, y, gap.label, anchor="middle", fill=RED, weight="600", size=11)
@@ -279,7 +279,7 @@ def _half(label: str, size: int) -> float:
     return cells(label) * size * 0.31 + 3
 
 
-def _axis(found: Axis, place: _Place, y: float) -> Iterator[str]:
+def _axis(found: Axis, place: _TimeAxis, y: float) -> Iterator[str]:
     yield f'<path d="M{place.left:.1f} {y:.1f}H{WIDTH - _RIGHT + 10}" stroke="{GREY}" fill="none"/>'
     for tick in found.ticks:
         x = place.x(tick.at)
@@ -287,7 +287,7 @@ def _axis(found: Axis, place: _Place, y: float) -> Iterator[str]:
     yield from _labels([(place.x(tick.at), tick.text) for tick in found.ticks], y + 18, fill=GREY)
 
 
-def _rule(place: _Place, y: float) -> str:
+def _rule(place: _TimeAxis, y: float) -> str:
     return (
         f'<path d="M{place.left:.1f} {y:.1f}H{WIDTH - _RIGHT + 10}" stroke="{GREY}" stroke-opacity=".35" fill="none"/>'
     )

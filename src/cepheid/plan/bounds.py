@@ -16,7 +16,7 @@ FEW = 32
 
 
 @dataclass(frozen=True)
-class Bound:
+class StackBound:
     """`column operator value`: the column of one stack, the value of others."""
 
     joint: Joint
@@ -35,7 +35,7 @@ class Bound:
         return limits_above(self.operator)
 
 
-def bounds_of(join: Join, number: int) -> Iterator[Bound]:
+def bounds_of(join: Join, number: int) -> Iterator[StackBound]:
     """Every condition that bounds a column of a stack by values of others; whether these can be sorted is not asked."""
     name = join.stacks[number].variable
     for joint in join.joints:
@@ -50,10 +50,10 @@ def bounds_of(join: Join, number: int) -> Iterator[Bound]:
         ):
             read = {one.variable for one in walk(other) if isinstance(one, Of)}
             if isinstance(side, Of) and side.variable == name and name not in read:
-                yield Bound(joint, side, operator, other)
+                yield StackBound(joint, side, operator, other)
 
 
-def most_bounded(bounds: Iterable[Bound]) -> tuple[Bound, ...]:
+def most_bounded(bounds: Iterable[StackBound]) -> tuple[StackBound, ...]:
     """Those of the column that most of them bound: a stack is sorted by one column."""
     found = tuple(bounds)
     if not found:

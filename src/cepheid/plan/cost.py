@@ -45,7 +45,7 @@ class Estimate:
     making: float = 0.0
 
 
-class Step(NamedTuple):
+class StepCost(NamedTuple):
     """What it takes, for each event of the stream, to bind one more component: `calls` is how often it is begun."""
 
     calls: float
@@ -160,7 +160,7 @@ class Costs:
             work += stored * GROUP + (PARTITIONS if len(columns) > 1 else 0.0)
         return work
 
-    def _step(self, known: frozenset[int], y: int) -> Step:
+    def _step(self, known: frozenset[int], y: int) -> StepCost:
         """From some components to one more."""
         every = known | {y}
         calls = self.rate * self.ways(known) * self.selectivity(known)
@@ -175,8 +175,8 @@ class Costs:
             left = self.near[y] * prod(bounds)
             probes = calls * log2(self.near[y])
             visited = calls * (left if left < 4 * between + FEW else between)
-            return Step(calls, work + visited * price + probes * PROBE, probes, is_sorted=True)
-        return Step(calls, work + candidates * price, candidates if asked else 0.0, is_sorted=False)
+            return StepCost(calls, work + visited * price + probes * PROBE, probes, is_sorted=True)
+        return StepCost(calls, work + candidates * price, candidates if asked else 0.0, is_sorted=False)
 
     def parts(self, leads: float, y: int) -> float:
         """How many entries of a stack are sorted: those that go with a lead, but none much more often than twice."""

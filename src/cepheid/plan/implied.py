@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from cepheid.pattern.expressions import comparisons
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import NUMERIC, STRING, Kind
-from cepheid.plan.taken import E, Taken
+from cepheid.plan.taken import E, TakenEvents
 from cepheid.values.comparison import order
 
 _EXACT = 2**53
@@ -27,7 +27,7 @@ class _Fact:
     constants: tuple[ex.Literal, ...]
 
 
-def implies(taken: Taken, condition: ex.Expression, type_column: str | None) -> bool:
+def implies(taken: TakenEvents, condition: ex.Expression, type_column: str | None) -> bool:
     """Whether a condition on `e` is TRUE for every event that an arc may take. type_column: that of the types."""
     facts = [fact for known in taken.conditions for fact in _facts(known)]
     if taken.types is not None and type_column is not None:

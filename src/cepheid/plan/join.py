@@ -19,11 +19,11 @@ from cepheid.pattern.expressions.types import Type
 from cepheid.pattern.tree.nodes import (
     AnyOrder,
     Either,
-    Event,
+    EventPattern,
     Maybe,
     Negation,
     Output,
-    Pattern,
+    PatternTree,
     Repeat,
     Seq,
     Strategy,
@@ -122,7 +122,7 @@ def make_join(query: Bound, partition: tuple[str, ...] | None = None, *, late: b
     if query.automaton is not None:
         raise NotJoined("an automaton takes its events in order")
     _check(query)
-    stacks: list[tuple[Event, int, bool]] = []
+    stacks: list[tuple[EventPattern, int, bool]] = []
     groups = 0
     for item in _items(query.pattern):
         if isinstance(item, Negation):
@@ -172,7 +172,7 @@ def _check(query: Bound) -> None:
         raise NotJoined(f"{name} is called for the events that a run asks about, and for no others")
 
 
-def _items(pattern: Pattern) -> Iterator[Pattern]:
+def _items(pattern: PatternTree) -> Iterator[PatternTree]:
     if isinstance(pattern, Seq):
         for part in pattern.parts:
             yield from _items(part)
@@ -180,9 +180,9 @@ def _items(pattern: Pattern) -> Iterator[Pattern]:
         yield pattern
 
 
-def _event(pattern: Pattern) -> Event:
+def _event(pattern: PatternTree) -> EventPattern:
     match pattern:
-        case Event():
+        case EventPattern():
             return pattern
         case Repeat():
             raise NotJoined("a Kleene closure")
@@ -201,7 +201,9 @@ def _conditions(query: Bound) -> list[ex.Expression]:
     return list(dict.fromkeys(found))
 
 
-def _build(query: Bound, parts: list[tuple[Event, int, bool]], partition: tuple[str, ...] | None, late: bool) -> Join:
+def _build(
+    query: Bound, parts: list[tuple[EventPattern, int, bool]], partition: tuple[str, ...] | None, late: bool
+) -> Join:
     names = [event.variable or "" for event, _, _ in parts]
     alone: dict[str, list[Test]] = {name: [] for name in names}
     joints: list[Joint] = []
@@ -270,7 +272,7 @@ def _resolved(query: Bound, condition: ex.Expression, alone: str | None = None) 
             case ex.Attribute(variable=variable, name=name):
                 type_ = query.schema.columns[name]
                 return Of(variable, name, type_) if alone is None else Now(name, type_)
-            case ex.Length() | ex.Aggregate() | ex.Quantified():
+            case ex.Length() | ex.AggregateCall() | ex.Quantified():
                 raise NotJoined("what is asked of all events of a variable")
         return None
 

@@ -10,7 +10,7 @@ from cepheid.errors import UsageError, did_you_mean
 from cepheid.plan.join import Join
 
 
-class Way(Enum):
+class PlanKind(Enum):
     """How a query is evaluated."""
 
     AUTO = "auto"
@@ -28,7 +28,7 @@ class PlanSpec:
     joined, or after that (`late`).
     """
 
-    way: Way
+    way: PlanKind
     order: tuple[str, ...] = ()
     partition: tuple[str, ...] | None = None
     late: bool = False
@@ -36,7 +36,7 @@ class PlanSpec:
     @property
     def joins(self) -> bool:
         """Whether it is one of the join's."""
-        return self.way in (Way.STACKS, Way.LAZY, Way.TREE)
+        return self.way in (PlanKind.STACKS, PlanKind.LAZY, PlanKind.TREE)
 
     @property
     def told(self) -> str:
@@ -45,11 +45,16 @@ class PlanSpec:
 
     def __str__(self) -> str:
         names = (name if name.isidentifier() else f"`{name}`" for name in self.order)
-        return f"lazy({', '.join(names)})" if self.way is Way.LAZY else self.way.value
+        return f"lazy({', '.join(names)})" if self.way is PlanKind.LAZY else self.way.value
 
 
-AUTO, AUTOMATON, STACKS, TREE = PlanSpec(Way.AUTO), PlanSpec(Way.AUTOMATON), PlanSpec(Way.STACKS), PlanSpec(Way.TREE)
-_NAMES = [way.value for way in Way if way is not Way.LAZY]
+AUTO, AUTOMATON, STACKS, TREE = (
+    PlanSpec(PlanKind.AUTO),
+    PlanSpec(PlanKind.AUTOMATON),
+    PlanSpec(PlanKind.STACKS),
+    PlanSpec(PlanKind.TREE),
+)
+_NAMES = [way.value for way in PlanKind if way is not PlanKind.LAZY]
 
 
 def read_plan(plan: object) -> PlanSpec:
@@ -64,24 +69,24 @@ def read_plan(plan: object) -> PlanSpec:
     found = re.fullmatch(r"lazy\s*\((.*)\)", text)
     if found is not None:
         names = (name.strip().strip("`") for name in re.findall(r"`[^`]*`|[^,`]+", found[1]))
-        return PlanSpec(Way.LAZY, tuple(name for name in names if name))
+        return PlanSpec(PlanKind.LAZY, tuple(name for name in names if name))
     if text not in _NAMES:
         remedy = did_you_mean(str(plan), [*_NAMES, "lazy(c, b, a)"], "plans")
         raise UsageError("CEP601", f"unknown plan {plan!r}", remedy)
-    return PlanSpec(Way(text))
+    return PlanSpec(PlanKind(text))
 
 
 def identity(choice: PlanSpec, join: Join | None) -> tuple[object, ...]:
     """What two plans have in common that are one, but for how the stream is split: the last-first order has a name."""
-    if join is None or not choice.joins or choice.way is Way.TREE:
+    if join is None or not choice.joins or choice.way is PlanKind.TREE:
         return (choice.way,)
-    return (Way.LAZY, *order_of(choice, join))
+    return (PlanKind.LAZY, *order_of(choice, join))
 
 
 def order_of(choice: PlanSpec, join: Join) -> tuple[int, ...]:
     """The order of a plan, as numbers of stacks; a tree has none, and takes what is given as the tie-break."""
     names = [join.stacks[x].variable for x in join.positive]
-    if choice.way is not Way.LAZY:
+    if choice.way is not PlanKind.LAZY:
         return tuple(sorted(join.positive, key=lambda x: (-join.stacks[x].group, x)))
     if sorted(choice.order) != sorted(names):
         wanted = ", ".join(reversed(names))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.binding.placement import When
+from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.nodes import Strategy
 from cepheid.pattern.tree.scope import EVENT
@@ -18,7 +18,7 @@ E = "e"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenEvents:
     """Events that an arc may take: of some types (None: of all), for which conditions on `e` are TRUE.
 
     An arc may ask for more: others of the events that match this are not taken.
@@ -28,7 +28,7 @@ class Taken:
     conditions: tuple[ex.Expression, ...]
 
 
-def events_taken(query: Bound) -> tuple[Taken, ...]:
+def events_taken(query: Bound) -> tuple[TakenEvents, ...]:
     """What the arcs of a query can take. An event that is none of these changes nothing, wherever it comes."""
     seen = _seen(query)
     contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(query.strategies.values())
@@ -37,30 +37,30 @@ def events_taken(query: Bound) -> tuple[Taken, ...]:
     shared = tuple(_same_values(query))
     return tuple(
         dict.fromkeys(
-            Taken(_both(types, seen.types), (*seen.conditions, *shared, *alone(conditions, query)))
+            TakenEvents(_both(types, seen.types), (*seen.conditions, *shared, *alone(conditions, query)))
             for types, conditions in _arcs(query)
         )
     )
 
 
-def last_taken(query: Bound) -> tuple[Taken, ...]:
+def last_taken(query: Bound) -> tuple[TakenEvents, ...]:
     """What the arcs can take that end a match, of a query that is no automaton of the user's own."""
     ends = {number for number, moves in enumerate(query.layout.moves) if any(move.target is None for move in moves)}
     arcs = (
-        Taken(_both(types, _seen(query).types), tuple(alone(conditions, query)))
+        TakenEvents(_both(types, _seen(query).types), tuple(alone(conditions, query)))
         for number, types, conditions in _places(query)
         if number in ends
     )
     return () if query.automaton is not None else tuple(dict.fromkeys(arcs))
 
 
-def _seen(query: Bound) -> Taken:
+def _seen(query: Bound) -> TakenEvents:
     """The events that FROM lets through."""
     scope = query.scope
     if scope is None:
-        return Taken(None, ())
+        return TakenEvents(None, ())
     condition = () if scope.condition is None else conjuncts(scope.condition)
-    return Taken(frozenset(scope.types) or None, tuple(alone(condition, query, EVENT)))
+    return TakenEvents(frozenset(scope.types) or None, tuple(alone(condition, query, EVENT)))
 
 
 def _arcs(query: Bound) -> Iterator[tuple[frozenset[str] | None, Sequence[ex.Expression]]]:
@@ -78,8 +78,12 @@ def _places(query: Bound) -> Iterator[tuple[int, frozenset[str] | None, Sequence
         tests = placement.at_place.get(number, ())
         # An event of an array is the first or a later one, and these have conditions of their own.
         array = query.components[place.variable].array
-        for wanted in (When.FIRST, When.LATER) if array else (When.ALWAYS,):
-            yield number, _types(query, place.event.types), [c for when, c in tests if when in (When.ALWAYS, wanted)]
+        for wanted in (TestedAt.FIRST, TestedAt.LATER) if array else (TestedAt.ALWAYS,):
+            yield (
+                number,
+                _types(query, place.event.types),
+                [c for when, c in tests if when in (TestedAt.ALWAYS, wanted)],
+            )
 
 
 def _types(query: Bound, types: Iterable[str]) -> frozenset[str] | None:

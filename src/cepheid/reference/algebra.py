@@ -25,10 +25,10 @@ Scope = Mapping[str, Value]
 def interpret_algebra(query: Bound, table: pa.Table) -> list[Fact]:
     """The results of a CESAR expression on a table of its schema."""
     assert query.algebra is not None
-    return list(Algebra(query, table).stream(query.algebra.term).values())
+    return list(AlgebraReference(query, table).stream(query.algebra.term).values())
 
 
-class Algebra:
+class AlgebraReference:
     """The operators as set comprehensions, over the events of one table."""
 
     def __init__(self, query: Bound, table: pa.Table) -> None:
@@ -45,7 +45,7 @@ class Algebra:
             case b.Selected(of=of, condition=condition):
                 holds = self.tools.condition(condition)
                 return stream_of(e for e in self.stream(of).values() if holds(e.scope))
-            case b.Given(of=of, values=values):
+            case b.Reshaped(of=of, values=values):
                 give = self.tools.giver(values, term.types)
                 return stream_of(Fact(give(e.scope), e.start, e.end) for e in self.stream(of).values())
             case b.United(left=left, right=right):
@@ -59,7 +59,7 @@ class Algebra:
 
     def iterated(self, term: b.Iteration) -> Stream:
         """The union of S[1], S[2], … (S21)."""
-        step, others = Step(self.tools, term), self.stream(term.right).values()
+        step, others = IterationStep(self.tools, term), self.stream(term.right).values()
         runs: list[tuple[Fact, Scope]] = [(e, step.first(e.scope)) for e in self.stream(term.left).values()]
         found: Stream = {}
         while runs:
@@ -77,7 +77,7 @@ def following(one: Fact, others: Stream, holds: Callable[[Scope], bool]) -> list
     return [e for e in candidates if e.end == first]
 
 
-class Step:
+class IterationStep:
     """A step of an iteration. A run is the event so far, and what the next step reads of it."""
 
     def __init__(self, tools: Tools, term: b.Iteration) -> None:

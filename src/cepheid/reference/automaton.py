@@ -13,7 +13,6 @@ from typing import Any
 
 from cepheid.automaton.model import (
     Arc,
-    Automaton,
     Ended,
     Ends,
     Exit,
@@ -23,6 +22,7 @@ from cepheid.automaton.model import (
     Now,
     Ratio,
     Register,
+    RegisterAutomaton,
     Root,
     Started,
     Test,
@@ -43,7 +43,7 @@ Binding = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Run:
+class AutomatonRun:
     """Where a run is, what it holds and what it has bound. `state` is None for a match that waits for an absence."""
 
     state: int | None
@@ -58,10 +58,10 @@ class Run:
 class AutomatonRunner:
     """An automaton on the events of one partition."""
 
-    automaton: Automaton
+    automaton: RegisterAutomaton
     query: Bound
     partition: Substream
-    runs: list[Run] = field(default_factory=list)
+    runs: list[AutomatonRun] = field(default_factory=list)
     matches: set[tuple[Binding, ...]] = field(default_factory=set)
     seen: dict[int, Value] = field(default_factory=dict)  # of each witness: when the last one came
     moments: dict[int, list[int]] = field(default_factory=dict)  # of each that is absent for a while: when all came
@@ -77,13 +77,13 @@ class AutomatonRunner:
 
     def step(self, instant: Sequence[Event]) -> None:
         """Every run meets an event, or all of an instant; then runs begin; what is made here does not see that."""
-        new: list[Run] = []
+        new: list[AutomatonRun] = []
         left = [self.meet(run, instant, new) for run in self.runs]
         for event in instant:
             for arc in self.automaton.arcs:
                 begins = arc.source is None and self.passes(arc.types, arc.fence, event, None)
                 if begins and all(self.is_unseen(negation, event) for negation in arc.unseen):
-                    new += self.enter(arc, event, Run(None, {}, (), event))
+                    new += self.enter(arc, event, AutomatonRun(None, {}, (), event))
         self.runs = [*(run for run in left if run is not None), *new]
         for event in instant:
             for witness in self.automaton.witnesses:
@@ -91,9 +91,9 @@ class AutomatonRunner:
                     self.seen[witness.negation] = self.time(event)
                     self.moments.setdefault(witness.negation, []).append(event.time)
 
-    def meet(self, run: Run, instant: Sequence[Event], new: list[Run]) -> Run | None:
+    def meet(self, run: AutomatonRun, instant: Sequence[Event], new: list[AutomatonRun]) -> AutomatonRun | None:
         """Where every event of an instant takes a run; and the run itself, if none of them ends its wait."""
-        left: Run | None = run
+        left: AutomatonRun | None = run
         for event in instant:
             if not self.is_open(run, event):
                 self.matches |= {run.bound} if run.exit is not None else set()
@@ -113,13 +113,13 @@ class AutomatonRunner:
             left = None if left is None or self.ends(run, passed) else self.after_kills(left, event)
         return left
 
-    def ends(self, run: Run, passed: Sequence[Arc]) -> bool:
+    def ends(self, run: AutomatonRun, passed: Sequence[Arc]) -> bool:
         """Whether an event that passes some arcs ends the wait of a run."""
         assert run.state is not None
         ends = self.automaton.states[run.state].ends
         return ends.contiguous or (ends is Ends.DECISION and any(arc.decides for arc in passed))
 
-    def after_kills(self, run: Run, event: Event) -> Run | None:
+    def after_kills(self, run: AutomatonRun, event: Event) -> AutomatonRun | None:
         """A run that an event closes ways of: in the state that has the others, or gone."""
         kills: list[Kill] = [kill for kill in self.automaton.kills if kill.source == run.state]
         for kill in kills:
@@ -131,7 +131,7 @@ class AutomatonRunner:
                 return None if kill.target is None else self.after_kills(replace(run, state=kill.target), event)
         return run
 
-    def enter(self, arc: Arc, event: Event, run: Run) -> Iterator[Run]:
+    def enter(self, arc: Arc, event: Event, run: AutomatonRun) -> Iterator[AutomatonRun]:
         """Bind the event: new registers, then matches, then the states of the config."""
         changed = {register: self.value(node, event, run) for register, node in arc.transfer.items()}
         after = replace(run, registers={**run.registers, **changed}, bound=(*run.bound, (arc.label, event.position)))
@@ -157,7 +157,7 @@ class AutomatonRunner:
         size = None if within is None else within.nanoseconds if within.events is None else within.events
         return size is None or self.time(event) - self.time(first) < size
 
-    def is_open(self, run: Run, event: Event) -> bool:
+    def is_open(self, run: AutomatonRun, event: Event) -> bool:
         """Whether an event can extend a run or, where it is a match, refute it."""
         if run.exit is None or not run.exit.lasting:
             return self.inside(run.first, event)
@@ -180,16 +180,16 @@ class AutomatonRunner:
 
     # Values.
 
-    def passes(self, types: Sequence[str], fence: Iterable[Test], event: Event, run: Run | None) -> bool:
+    def passes(self, types: Sequence[str], fence: Iterable[Test], event: Event, run: AutomatonRun | None) -> bool:
         """Whether an event is of some types and passes a fence."""
         typed = self.query.schema.roles.type is None or not types or event.type in types
         return typed and self.holds(fence, event, run)
 
-    def holds(self, fence: Iterable[Test], event: Event, run: Run | None) -> bool:
+    def holds(self, fence: Iterable[Test], event: Event, run: AutomatonRun | None) -> bool:
         """Whether tests are TRUE."""
         return all(self.value(test.condition, event, run) is True for test in fence)
 
-    def value(self, node: ex.Expression, event: Event, run: Run | None) -> Value:
+    def value(self, node: ex.Expression, event: Event, run: AutomatonRun | None) -> Value:
         """The value of an expression on an event and the registers of a run."""
         match node:
             case Now(column=column):
@@ -213,7 +213,7 @@ class AutomatonRunner:
             case Root(operand=operand):
                 inside = self.value(operand, event, run)
                 return None if inside is None else math.sqrt(inside)
-            case ex.Case(subject=None, arms=arms, otherwise=otherwise):
+            case ex.CaseWhen(subject=None, arms=arms, otherwise=otherwise):
                 for arm in arms:
                     if self.value(arm.condition, event, run) is True:
                         return self.value(arm.result, event, run)

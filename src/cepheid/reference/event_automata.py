@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, Edge, EventAutomaton
+from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge
 from cepheid.pattern.automata.registers import EVENT
 from cepheid.pattern.binding.bind import Bound
 from cepheid.reference.watching_arcs import UNSEEN, EdgeWatcher
@@ -44,7 +44,7 @@ class EventRunner:
         after: dict[object, Instance] = {}
         found: dict[object, Fact] = {}
 
-        def arrive(before: Instance | None, edge: Edge, made: Fact, event: Event) -> None:
+        def arrive(before: Instance | None, edge: LinearEdge, made: Fact, event: Event) -> None:
             if edge.target is None:
                 self.watcher.gave(before, edge, made, event, found.setdefault(made.key, made) is not made)
             else:
@@ -87,7 +87,7 @@ class EventRunner:
 class _Edge:
     """An edge as functions."""
 
-    def __init__(self, query: Bound, automaton: EventAutomaton, edge: Edge) -> None:
+    def __init__(self, query: Bound, automaton: EventAutomaton, edge: LinearEdge) -> None:
         compiler = Compiler(query, output=True)
         self.edge = edge
         self._decides = [compiler.condition(condition) for condition in edge.decides]

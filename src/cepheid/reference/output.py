@@ -59,7 +59,7 @@ def _interval(query: Bound, first: Event, last: Event) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenSpan:
     """Until where a partition is taken by the match that was given last: its end, and from when on one may start."""
 
     end: int
@@ -71,7 +71,7 @@ EVER = -(2**63)
 UNKNOWN = ("unknown", None)
 """Stands for the value of an `[attr]` that no event of a run has."""
 Partition = tuple[Value, ...]
-Busy = dict[Partition, Taken]
+Busy = dict[Partition, TakenSpan]
 
 
 def partition_of(query: Bound, run: Run) -> Partition:
@@ -81,17 +81,17 @@ def partition_of(query: Bound, run: Run) -> Partition:
     return tuple(group_key(first.values[name]) for name in query.partition_by), *agreed
 
 
-def may_start(query: Bound, run: Run, taken: Taken | None) -> bool:
+def may_start(query: Bound, run: Run, taken: TakenSpan | None) -> bool:
     """Whether a run starts after the last match that was given, and when its cooldown is over."""
     first = run.selected[0]
     start, _ = _interval(query, first, first)
     return taken is None or (start > taken.end and (first.time if query.schema.start is None else start) >= taken.free)
 
 
-def take(query: Bound, run: Run) -> Taken:
+def take(query: Bound, run: Run) -> TakenSpan:
     """What a partition is taken by when a run is given."""
     last = run.selected[-1]
-    return Taken(_interval(query, last, last)[1], last.time + query.cooldown)
+    return TakenSpan(_interval(query, last, last)[1], last.time + query.cooldown)
 
 
 def pass_having(query: Bound, runs: Sequence[Run], watcher: Watcher = SILENT) -> list[Run]:

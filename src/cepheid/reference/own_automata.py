@@ -31,7 +31,7 @@ Instant = Sequence[Event]
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class OwnAutomatonRun:
     """A state, a register, and the event that the run began with, which was the how-manieth of its partition."""
 
     state: str
@@ -49,7 +49,7 @@ class Accepted:
     register: Register
 
 
-class Step:
+class ArcStep:
     """An arc as functions of an event and a register."""
 
     def __init__(self, query: Bound, arc: BoundArc) -> None:
@@ -103,7 +103,7 @@ class OwnAutomaton:
         self.finals = query.automaton.finals
         self.start = query.automaton.start
         self.initial: Register = tuple(slot.initial.value for slot in query.automaton.slots)
-        self.steps = [Step(query, arc) for arc in query.automaton.arcs]
+        self.steps = [ArcStep(query, arc) for arc in query.automaton.arcs]
 
     def closed(
         self, state: str, register: Register, moment: int, by: tuple[BoundArc, ...] = ()
@@ -118,26 +118,28 @@ class OwnAutomaton:
             if new is not None:
                 yield from self.closed(step.arc.target, new, moment, (*by, step.arc))
 
-    def fire(self, step: Step, run: Run | None, register: Register, events: Instant, moment: int) -> Register | None:
+    def fire(
+        self, step: ArcStep, run: OwnAutomatonRun | None, register: Register, events: Instant, moment: int
+    ) -> Register | None:
         """The new register if an arc fires."""
         if self.watcher is not UNWATCHED:
             self.watcher.tried(run, step.arc, step.bindings(register, events), events)
         return step.fire(register, events, moment)
 
-    def leaving(self, state: str, fires: Fires) -> Iterator[Step]:
+    def leaving(self, state: str, fires: Fires) -> Iterator[ArcStep]:
         """The arcs out of a state that are taken on something."""
         return (step for step in self.steps if step.arc.source == state and step.arc.fires is fires)
 
-    def consume(self, runs: Iterable[Run], instant: Instant, number: int) -> list[Run]:
+    def consume(self, runs: Iterable[OwnAutomatonRun], instant: Instant, number: int) -> list[OwnAutomatonRun]:
         """Every run goes on by all arcs that fire, and every instant begins one. Equal ones are one.
 
         number: the how-manieth event of the partition is the first one of the instant.
         """
         moment = instant[0].time
         starts = self.closed(self.start, self.initial, moment)
-        begun = [Run(state, register, instant[0], number) for state, register, _ in starts]
+        begun = [OwnAutomatonRun(state, register, instant[0], number) for state, register, _ in starts]
         begun = [run for run in begun if self.inside(run, instant, number)]  # an instant may be too large for a window
-        found: dict[object, Run] = {}
+        found: dict[object, OwnAutomatonRun] = {}
         for run in (*runs, *begun):
             fired = False
             for arc, register, events in self.taken(run, instant):
@@ -150,7 +152,7 @@ class OwnAutomaton:
                 self.watcher.stuck(run, instant)
         return list(found.values())
 
-    def taken(self, run: Run, instant: Instant) -> Iterator[tuple[BoundArc, Register, Instant]]:
+    def taken(self, run: OwnAutomatonRun, instant: Instant) -> Iterator[tuple[BoundArc, Register, Instant]]:
         """The arcs that fire, the new registers, on what: ON ALL on the whole instant, others on each of its events."""
         for step in self.leaving(run.state, Fires.EVENT):
             for event in instant:
@@ -162,7 +164,7 @@ class OwnAutomaton:
             if new is not None:
                 yield step.arc, new, instant
 
-    def inside(self, run: Run, instant: Instant, number: int) -> bool:
+    def inside(self, run: OwnAutomatonRun, instant: Instant, number: int) -> bool:
         """S8, at every event consumed."""
         within = self.query.within
         if within is None:
@@ -172,7 +174,7 @@ class OwnAutomaton:
         assert within.events is not None
         return number + len(instant) - 1 - run.number < within.events
 
-    def is_over(self, run: Run, seen: int, horizon: int | None) -> bool:
+    def is_over(self, run: OwnAutomatonRun, seen: int, horizon: int | None) -> bool:
         """Whether no event to come is in the window of a run. seen: the events of its partition so far; None: all."""
         within = self.query.within
         if within is None or horizon is None:
@@ -182,7 +184,7 @@ class OwnAutomaton:
         assert within.events is not None
         return seen - run.number >= within.events
 
-    def accepted(self, runs: Iterable[Run], last: Event) -> list[Accepted]:
+    def accepted(self, runs: Iterable[OwnAutomatonRun], last: Event) -> list[Accepted]:
         """The matches of runs that have just entered a final state; equal ones are one."""
         unique: dict[object, Accepted] = {}
         for run in runs:
@@ -192,7 +194,7 @@ class OwnAutomaton:
                 self.watcher.accepted(run, (), one, kept is not one)
         return list(unique.values())
 
-    def at_end(self, runs: Sequence[Run], last: Event) -> list[Accepted]:
+    def at_end(self, runs: Sequence[OwnAutomatonRun], last: Event) -> list[Accepted]:
         """What AT END arcs accept of runs whose window is over, but for what was accepted before."""
         known = {match_identity(Accepted(run.first, last, run.register)) for run in runs if run.state in self.finals}
         found: dict[object, Accepted] = {}
@@ -216,7 +218,7 @@ class PartitionRuns:
 
     def __init__(self, automaton: OwnAutomaton) -> None:
         self.automaton = automaton
-        self.runs: list[Run] = []
+        self.runs: list[OwnAutomatonRun] = []
         self.seen = 0
         self.last: Event | None = None
 
@@ -248,7 +250,7 @@ class PartitionRuns:
         return found
 
 
-def identity(run: Run) -> object:
+def identity(run: OwnAutomatonRun) -> object:
     """Runs with equal state, register and first event are one."""
     return run.state, tuple(map(group_key, run.register)), run.first.position
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.binding.placement import When
+from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions.nodes import Expression, Nth
 from cepheid.pattern.lints.subsets import too_many_runs
-from cepheid.pattern.tree.layout import Loop, Mark, Move, Place, Step
+from cepheid.pattern.tree.layout import Loop, Mark, MarkAction, Move, Place
 from cepheid.pattern.tree.nodes import Strategy, Ties
 from cepheid.reference.partition import UNSET, Agreement, Key, Substream
 from cepheid.reference.watching import SILENT, Refusal, Watcher, Why
@@ -135,7 +135,7 @@ class Runner:
     def waits_of(self, run: Run) -> Iterator[Wait]:
         """What a run waits for. A loop that has had all its rounds takes no more: what follows is begun, as usual."""
         for wait in self.waits[run.place]:
-            again = next((m.number for m in wait.take.marks if m.step is Step.AGAIN), None) if wait.take else None
+            again = next((m.number for m in wait.take.marks if m.step is MarkAction.AGAIN), None) if wait.take else None
             if again is not None and run.times[again] == self.query.layout.loops[again].high:
                 yield from (Wait(None, (move,), in_loop=False) for move in wait.others)
             else:
@@ -295,17 +295,17 @@ class Runner:
         again: the run went through before.
         """
         for mark in marks:
-            if mark.step is Step.ABSENT:
+            if mark.step is MarkAction.ABSENT:
                 run = replace(run, gaps=(*run.gaps, Gap(mark.number, len(run.selected))))
                 continue
             loop, count = self.query.layout.loops[mark.number], run.times.get(mark.number, 0)
-            if mark.step is Step.AGAIN and count == loop.high:
+            if mark.step is MarkAction.AGAIN and count == loop.high:
                 return HAS_ALL_ROUNDS
-            if mark.step is Step.EXIT and count < loop.low:
+            if mark.step is MarkAction.EXIT and count < loop.low:
                 return NEEDS_ROUNDS
-            if mark.step in (Step.EXIT, Step.AGAIN):
+            if mark.step in (MarkAction.EXIT, MarkAction.AGAIN):
                 run = replace(run, gaps=tuple(self.close(gap, mark.number, run) for gap in run.gaps))
-            if mark.step in (Step.ENTER, Step.AGAIN):
+            if mark.step in (MarkAction.ENTER, MarkAction.AGAIN):
                 run = self.next_round(run, mark.number)
             else:
                 run = self.reach(run, loop)
@@ -380,8 +380,8 @@ class Conditions:
         return next((condition for condition, test in self._at_exit.get(loop, ()) if not test(bindings)), None)
 
 
-def is_tested(when: When | Nth, count: int) -> bool:
+def is_tested(when: TestedAt | Nth, count: int) -> bool:
     """Whether a conjunct is tested on the event of this index of its variable."""
     if isinstance(when, Nth):
         return count == when.number
-    return when is When.ALWAYS or (when is When.FIRST) == (count == 1)
+    return when is TestedAt.ALWAYS or (when is TestedAt.FIRST) == (count == 1)

@@ -31,7 +31,7 @@ from cepheid.spark.introspect import is_plain_read, sources_read_all, spark_cont
 from cepheid.spark.job import Job
 from cepheid.spark.names import column_named
 from cepheid.spark.one_file import one_file
-from cepheid.spark.reports import Report, Seen, open_channel
+from cepheid.spark.reports import Report, TaskReport, open_channel
 from cepheid.spark.tap import KEPT, Tap
 
 FIRST_ROWS = 256
@@ -54,7 +54,7 @@ _SETTLED = 10 * ENOUGH  # events after which nothing new is expected
 _INDEX = (1 << 33) - 1  # the bits of `monotonically_increasing_id` that number the rows of a partition
 
 
-class _Listener:
+class _SeenListener:
     """On the driver: warns when all tasks of a stage have told what they have seen."""
 
     def __init__(self, job: Job, context: Any, tests: frozenset[str], place: Place) -> None:
@@ -65,7 +65,7 @@ class _Listener:
         self.streaming = job.df.isStreaming
         self.context = context
         self.place = place
-        self.seen = Seen()
+        self.seen = TaskReport()
         self.told: Counter[int] = Counter()
         self.settled = False
 
@@ -122,7 +122,7 @@ def tapped_events(job: Job) -> tuple[DataFrame, Tap | None]:
     tests = {key_name(path): columns.index(path[0]) for path in same_paths(program) if len(path) == 1}
     role, named = schema.roles.type, frozenset(named_types(program))
     tap = Tap(
-        open_channel(context, _Listener(job, context, frozenset(tests), calling_place())),
+        open_channel(context, _SeenListener(job, context, frozenset(tests), calling_place())),
         schema,
         named,
         None if role is None else columns.index(role),

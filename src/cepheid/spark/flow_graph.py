@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from cepheid.pattern.expressions.paths import spell
-from cepheid.pictures import Edge, Graph, Kind, Node
+from cepheid.pictures import Edge, Graph, Node, NodeKind
 from cepheid.spark.batch import direct_scan, slice_count
 from cepheid.spark.job import Job
 from cepheid.spark.stream import bucket_count
@@ -16,11 +16,11 @@ def flow_graph(job: Job) -> Graph:
     """One step after the other: source, pushed filters, shuffle, engine, sink."""
     streams = job.df.isStreaming
     nodes = (
-        Node("source", tuple(_source(job)), Kind.SOURCE),
-        Node("pushed", tuple(_pushed(job)), Kind.STAGE),
-        Node("shuffle", tuple(_shuffle(job)), Kind.STAGE),
-        Node("engine", tuple(_engine(job)), Kind.STAGE),
-        Node("sink", tuple(_sink(job)), Kind.SINK),
+        Node("source", tuple(_source(job)), NodeKind.SOURCE),
+        Node("pushed", tuple(_pushed(job)), NodeKind.STAGE),
+        Node("shuffle", tuple(_shuffle(job)), NodeKind.STAGE),
+        Node("engine", tuple(_engine(job)), NodeKind.STAGE),
+        Node("sink", tuple(_sink(job)), NodeKind.SINK),
     )
     edges = (Edge(one.name, other.name) for one, other in pairwise(nodes))
     return Graph(nodes, tuple(edges), (f"Spark {'stream' if streams else 'batch'}",))

@@ -24,7 +24,7 @@ from cepheid.pattern.expressions.paths import Path
 from cepheid.spark.names import column_named
 from cepheid.spark.options import Options
 from cepheid.spark.outputs import match_schema, output_number
-from cepheid.spark.partitioning import Partitioning, choose_partitioning
+from cepheid.spark.partitioning import SparkPartitioning, choose_partitioning
 from cepheid.spark.pushdown import Pushdown, derive_pushdown
 from cepheid.spark.schemas import collated_columns, events_schema
 from cepheid.spark.signs import OPERATION
@@ -46,7 +46,7 @@ class Job:
     query: Query
     options: Options
     pushdown: Pushdown
-    partitioning: Partitioning
+    partitioning: SparkPartitioning
     worker_query: WorkerQuery
     whole: DataFrame
     until: int | None = None

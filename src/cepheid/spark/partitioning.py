@@ -12,14 +12,14 @@ from cepheid.pattern.algebra.linear import attributes_with
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.paths import Path
-from cepheid.pattern.tree.flow import Source
+from cepheid.pattern.tree.flow import StreamSource
 from cepheid.pattern.tree.layout import always_bound
 from cepheid.pattern.tree.nodes import Output
 from cepheid.plan.join import NotJoined, make_join
 
 
 @dataclass(frozen=True, slots=True)
-class Partitioning:
+class SparkPartitioning:
     """How events can be partitioned so that each partition has its own matches.
 
     key: columns, or fields of structs, on which all events of a match agree, and those of the composite events that it
@@ -40,21 +40,21 @@ class Partitioning:
 _REMEDY = "add an equality such as S1.id = S2.id to every THEN and ITERATE, and keep it in the result; or bound DUR"
 
 
-def choose_partitioning(queries: Sequence[Bound], sources: Sequence[Source]) -> Partitioning:
+def choose_partitioning(queries: Sequence[Bound], sources: Sequence[StreamSource]) -> SparkPartitioning:
     """Return how the events of a program can be partitioned.
 
     sources: the streams that each query reads.
     """
     reason = _why_not_by_time(queries)
     if reason:
-        known = Partitioning(_key(queries, sources), not_by_time=reason)
+        known = SparkPartitioning(_key(queries, sources), not_by_time=reason)
         algebra = any(query.algebra is not None for query in queries)
         return replace(known, remedy=_REMEDY) if algebra else known
     query = queries[-1]
     assert query.span is not None
     absent = [query.periods[number] for number in query.leading]
     lookback = max((query.span if period is None else query.ticks(period) for period in absent), default=0)
-    return Partitioning(_key(queries, sources), query.span + query.ahead, lookback)
+    return SparkPartitioning(_key(queries, sources), query.span + query.ahead, lookback)
 
 
 def _why_not_by_time(queries: Sequence[Bound]) -> str:
@@ -72,7 +72,7 @@ def _why_not_by_time(queries: Sequence[Bound]) -> str:
     return ""
 
 
-def _key(queries: Sequence[Bound], sources: Sequence[Source]) -> tuple[Path, ...]:
+def _key(queries: Sequence[Bound], sources: Sequence[StreamSource]) -> tuple[Path, ...]:
     """Return the paths in events that partition every query of the program, in the order of the first one's."""
     carried: dict[str, dict[Path, Path]] = {}  # for each INTO: the paths that are keys, and those of events they copy
     common: list[Path] | None = None

@@ -22,7 +22,7 @@ MOST_LISTENERS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TaskReport:
     """What tasks have seen.
 
     valued: the columns of `[attr]` in which some event has a value.
@@ -39,12 +39,12 @@ class Seen:
     times: tuple[int, ...] | None = ()
     unmet: int = 0
 
-    def __add__(self, other: Seen) -> Seen:
+    def __add__(self, other: TaskReport) -> TaskReport:
         times = None
         if self.times is not None and other.times is not None:
             times = tuple(sorted({*self.times, *other.times})[:MOST_TIMES])
         lows, highs = ([t for t in pair if t is not None] for pair in ((self.low, other.low), (self.high, other.high)))
-        return Seen(
+        return TaskReport(
             self.rows + other.rows,
             self.types | other.types,
             self.valued | other.valued,
@@ -61,7 +61,7 @@ class Report:
 
     token: str
     stage: int
-    seen: Seen
+    seen: TaskReport
 
 
 Listener = Callable[[Report], None]
@@ -98,7 +98,7 @@ class Channel:
     token: str
     accumulator: Accumulator[tuple[Report, ...]]
 
-    def send(self, seen: Seen) -> None:
+    def send(self, seen: TaskReport) -> None:
         """Report from a task."""
         task = TaskContext.get()
         stage = -1 if task is None else task.stageId()

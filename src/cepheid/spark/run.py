@@ -33,7 +33,7 @@ __all__ = [
     "FAILURES",
     "DataFrame",
     "Files",
-    "Rules",
+    "RuleSchema",
     "SparkSession",
     "check_java",
     "flat",
@@ -79,7 +79,7 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RuleSchema:
     """The columns of the rules of many queries, and which of them has the ids."""
 
     columns: T.StructType
@@ -178,7 +178,7 @@ def stream_files(spark: SparkSession, files: Files, at_once: int | None) -> Data
     return reader.load(files.place)
 
 
-def stream_control(spark: SparkSession, place: str, form: str, rules: Rules | None = None) -> DataFrame:
+def stream_control(spark: SparkSession, place: str, form: str, rules: RuleSchema | None = None) -> DataFrame:
     """Read a directory of control rows, JSON lines or Parquet, as a stream.
 
     A line that can't be read becomes a row without an id, which is refused: it must not stop the stream.

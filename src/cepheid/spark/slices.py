@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from cepheid.spark.names import column_at, column_named
-from cepheid.spark.partitioning import Partitioning
+from cepheid.spark.partitioning import SparkPartitioning
 from cepheid.spark.worker import SLICE
 
 _LEAST_WINDOWS = 4  # the shortest slice in windows: the overlap is read twice. It must be more than 2 (see _numbered)
@@ -40,7 +40,7 @@ def ticks_of(df: DataFrame, time: str) -> Column:
     return column.cast("long")
 
 
-def slice_by_time(df: DataFrame, time: str, partitioning: Partitioning, count: int) -> DataFrame:
+def slice_by_time(df: DataFrame, time: str, partitioning: SparkPartitioning, count: int) -> DataFrame:
     """Cut the events into about `count` slices, each in one task; a row near a border is in two of them."""
     assert partitioning.window is not None
     span = df.agg(F.min(ticks_of(df, time)).alias(_LOW), F.max(ticks_of(df, time)).alias(_HIGH))
@@ -53,7 +53,7 @@ def slice_by_time(df: DataFrame, time: str, partitioning: Partitioning, count: i
 
 
 def slice_hot_keys(
-    df: DataFrame, time: str, partitioning: Partitioning, count: int, partitions: int | None
+    df: DataFrame, time: str, partitioning: SparkPartitioning, count: int, partitions: int | None
 ) -> DataFrame:
     """Partition the events by key, and those of hot keys by slice as well. Hot keys are found in a sample.
 
@@ -90,14 +90,14 @@ def _span() -> Column:
     return F.col(_HIGH).cast("double") - F.col(_LOW).cast("double")
 
 
-def _bits(length: Column, partitioning: Partitioning) -> Column:
+def _bits(length: Column, partitioning: SparkPartitioning) -> Column:
     """Return the bits of a slice's length, which is a power of two: one integer can then code its number and length."""
     assert partitioning.window is not None
     least = max(_LEAST_WINDOWS * max(partitioning.window, partitioning.lookback), _LEAST_TICKS)
     return F.least(F.ceil(F.log2(F.greatest(length, F.lit(float(least))))), F.lit(62)).cast("int")
 
 
-def _numbered(df: DataFrame, at: Column, partitioning: Partitioning) -> DataFrame:
+def _numbered(df: DataFrame, at: Column, partitioning: SparkPartitioning) -> DataFrame:
     """Repeat each event for every slice that needs it; an event without slices gets one row with a NULL slice."""
     assert partitioning.window is not None
     # A time near the limits of a long cannot be moved by a window: it stays where it is.

@@ -14,7 +14,7 @@ from cepheid.api.observed import TINY, smallest_distance
 from cepheid.api.surprises import ENOUGH
 from cepheid.engine.encoding.times import ticks
 from cepheid.pattern.binding.schema import Schema
-from cepheid.spark.reports import Channel, Seen
+from cepheid.spark.reports import Channel, TaskReport
 from cepheid.spark.worker import Batches
 
 KEPT = "__cepheid_kept"
@@ -84,12 +84,12 @@ class _Look:
             self.times.append(ticks(tap.schema, pa.table([column], [tap.schema.roles.time])))
         self.rows += batch.num_rows
 
-    def seen(self) -> Seen:
+    def seen(self) -> TaskReport:
         times = np.concatenate([*self.times, np.zeros(0, np.int64)])
         window, known = self.tap.window, len(times) > 0
         distance = None if window is None else smallest_distance(times)
         close = window is None or (distance is not None and distance <= TINY * window)
-        return Seen(
+        return TaskReport(
             self.rows,
             frozenset(self.types),
             frozenset(self.valued),

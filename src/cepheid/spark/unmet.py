@@ -11,10 +11,10 @@ from typing import Any
 from cepheid.errors import CepheidWarning, Place, calling_place
 from cepheid.spark.introspect import spark_context
 from cepheid.spark.job import Job
-from cepheid.spark.reports import Channel, Report, Seen, open_channel
+from cepheid.spark.reports import Channel, Report, TaskReport, open_channel
 
 
-class _Listener:
+class _UnmetListener:
     """On the driver: warns when all tasks of a stage have told how many there are."""
 
     def __init__(self, job: Job, context: Any, place: Place) -> None:
@@ -42,7 +42,7 @@ class _Teller:
     channel: Channel
 
     def __call__(self, unmet: int) -> None:
-        self.channel.send(Seen(unmet=unmet))
+        self.channel.send(TaskReport(unmet=unmet))
 
 
 def unmet_report(job: Job) -> Callable[[int], None] | None:
@@ -50,4 +50,4 @@ def unmet_report(job: Job) -> Callable[[int], None] | None:
     context = spark_context(job.df)
     if context is None or job.options.op is None:
         return None
-    return _Teller(open_channel(context, _Listener(job, context, calling_place())))
+    return _Teller(open_channel(context, _UnmetListener(job, context, calling_place())))

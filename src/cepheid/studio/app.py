@@ -28,7 +28,7 @@ from cepheid.studio.constants import constants
 from cepheid.studio.describing import Facts, describe
 from cepheid.studio.forms import FORMS, Written
 from cepheid.studio.jobs import Jobs, Ticket
-from cepheid.studio.source import Reading, Source
+from cepheid.studio.source import EventSource, SourceReading
 
 LONGEST = 200_000
 """Characters of a request: a query is a text that somebody types."""
@@ -37,7 +37,7 @@ _KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PageRequest:
     """What a request asks. at: the cursor. page: which window it is.
 
     sample: whether some events are tried first. timeline: whether matches are drawn on one.
@@ -50,11 +50,11 @@ class Asked:
     timeline: bool
 
 
-def make_app(source: Source, token: str, port: int, jobs: Jobs | None = None) -> Starlette:
+def make_app(source: EventSource, token: str, port: int, jobs: Jobs | None = None) -> Starlette:
     """The server of a source, for those who have the token. jobs: where its work is kept, for whoever ends it."""
     jobs = Jobs() if jobs is None else jobs
     studio = _Studio(source, jobs)
-    asked: dict[str, Callable[[Asked], Any]] = {
+    asked: dict[str, Callable[[PageRequest], Any]] = {
         "check": studio.check,
         "complete": studio.complete,
         "constants": studio.constants,
@@ -79,9 +79,9 @@ def make_app(source: Source, token: str, port: int, jobs: Jobs | None = None) ->
 class _Studio:
     """What the requests of all pages share: the events, and the list of what is under way."""
 
-    def __init__(self, source: Source, jobs: Jobs) -> None:
+    def __init__(self, source: EventSource, jobs: Jobs) -> None:
         self._source = source
-        self._reading = Reading(source)
+        self._reading = SourceReading(source)
         self._jobs = jobs
         self._facts: Facts | None = None
 
@@ -120,32 +120,32 @@ class _Studio:
             return {"status": "none"}
         return watched(self._source.checkpoint, self._source.matches)
 
-    def check(self, asked: Asked) -> Any:
+    def check(self, asked: PageRequest) -> Any:
         return check(self._source, asked.written, self._reading.table)
 
-    def complete(self, asked: Asked) -> Any:
+    def complete(self, asked: PageRequest) -> Any:
         complete = complete_python if asked.written.form == "python" else complete_text
         return asdict(complete(asked.written.text, asked.at, self.facts()))
 
-    def constants(self, asked: Asked) -> Any:
+    def constants(self, asked: PageRequest) -> Any:
         return {"constants": [asdict(one) for one in constants(asked.written.program, self.facts())]}
 
-    def python(self, asked: Asked) -> Any:
+    def python(self, asked: PageRequest) -> Any:
         return {"python": print_python(asked.written.program)}
 
-    def text(self, asked: Asked) -> Any:
+    def text(self, asked: PageRequest) -> Any:
         return {"text": asked.written.as_text}
 
-    def run(self, asked: Asked, ticket: Ticket) -> None:
+    def run(self, asked: PageRequest, ticket: Ticket) -> None:
         running.run(self._reading, asked.written, ticket, sample=asked.sample, timeline=asked.timeline)
 
-    def explain(self, asked: Asked, ticket: Ticket) -> None:
+    def explain(self, asked: PageRequest, ticket: Ticket) -> None:
         running.explain(self._reading, asked.written, ticket)
 
-    def diagnose(self, asked: Asked, ticket: Ticket) -> None:
+    def diagnose(self, asked: PageRequest, ticket: Ticket) -> None:
         running.diagnose(self._reading, asked.written, ticket)
 
-    def telling(self, kind: str, work: Callable[[Asked, Ticket], None]) -> Callable[[Request], Any]:
+    def telling(self, kind: str, work: Callable[[PageRequest, Ticket], None]) -> Callable[[Request], Any]:
         async def tell(request: Request) -> Response:
             asked = await _asked(request)
             if isinstance(asked, Response):
@@ -157,7 +157,7 @@ class _Studio:
 
         return tell
 
-    def answering(self, answer: Callable[[Asked], Any]) -> Callable[[Request], Any]:
+    def answering(self, answer: Callable[[PageRequest], Any]) -> Callable[[Request], Any]:
         async def respond(request: Request) -> Response:
             asked = await _asked(request)
             if isinstance(asked, Response):
@@ -181,7 +181,7 @@ def _json(found: object) -> Response:
     return Response(json.dumps(found, default=str), media_type="application/json")
 
 
-async def _asked(request: Request) -> Asked | Response:
+async def _asked(request: Request) -> PageRequest | Response:
     """What a request asks."""
     if request.headers.get("content-type") != "application/json":
         return PlainTextResponse("pass JSON\n", status_code=415)
@@ -193,14 +193,14 @@ async def _asked(request: Request) -> Asked | Response:
         return PlainTextResponse('pass {"text": …}\n', status_code=400)
 
 
-def _read_asked(given: Any) -> Asked:
+def _read_asked(given: Any) -> PageRequest:
     text, form, at = given["text"], given.get("form", "text"), given.get("at", 0)
     page, sample, timeline = given.get("page", ""), given.get("sample", True), given.get("timeline", True)
     right = isinstance(text, str) and form in FORMS and isinstance(at, int) and at >= 0
     if not right or not isinstance(page, str) or not isinstance(sample, bool) or not isinstance(timeline, bool):
         raise ValueError
     text.encode()  # JSON can hold halves of characters, which no query can
-    return Asked(Written(text, form), at, page, sample, timeline)
+    return PageRequest(Written(text, form), at, page, sample, timeline)
 
 
 async def _page(request: Request) -> Response:

@@ -13,7 +13,7 @@ from cepheid.api import Query
 from cepheid.errors import CepheidError, CepheidWarning, handing_warnings
 from cepheid.language import parse
 from cepheid.studio.forms import Written
-from cepheid.studio.source import Source
+from cepheid.studio.source import EventSource
 
 _HEARD: ContextVar[list[CepheidWarning] | None] = ContextVar("heard", default=None)
 
@@ -45,12 +45,12 @@ def heard() -> Iterator[list[CepheidWarning]]:
         _HEARD.reset(token)
 
 
-def prepared(source: Source, written: Written) -> Query:
+def prepared(source: EventSource, written: Written) -> Query:
     """The query that stands in the editor. What is told of its parts is told in the words of its text."""
     return source.prepare(parse(written.as_text))
 
 
-def check(source: Source, written: Written, events: pa.Table | None) -> dict[str, Any]:
+def check(source: EventSource, written: Written, events: pa.Table | None) -> dict[str, Any]:
     """The problems of a query, as JSON; without events, only those that any events would show."""
     problems: list[dict[str, Any]] = []
     with heard() as told:
@@ -64,7 +64,7 @@ def check(source: Source, written: Written, events: pa.Table | None) -> dict[str
     return {"problems": [*problems, *(warning(one, source) for one in told)]}
 
 
-def problem(error: CepheidError, source: Source, written: Written | None = None) -> dict[str, Any]:
+def problem(error: CepheidError, source: EventSource, written: Written | None = None) -> dict[str, Any]:
     """An error as JSON. start, end: its place in the editor, counted in characters."""
     span = error.span if error.span is not None and written is not None and written.holds(error.span.text) else None
     return {
@@ -79,7 +79,7 @@ def problem(error: CepheidError, source: Source, written: Written | None = None)
     }
 
 
-def warning(told: CepheidWarning, source: Source) -> dict[str, Any]:
+def warning(told: CepheidWarning, source: EventSource) -> dict[str, Any]:
     """A warning as JSON."""
     return {"severity": "warning", "code": told.code, "message": told.message, "remedy": source.spelt(told.remedy)}
 

@@ -10,7 +10,7 @@ from math import floor, log10
 from cepheid.errors import Span
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
-from cepheid.pattern.tree.nodes import Negation, Pattern, Program, Query, Window
+from cepheid.pattern.tree.nodes import Negation, PatternTree, Program, QueryTree, Window
 from cepheid.pattern.tree.walk import children, expressions, walk
 from cepheid.studio.describing import ColumnFacts, Facts
 
@@ -20,7 +20,7 @@ _FEW = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class EditorNumber:
     """A number in the editor. start, end: its place. label: what it is compared with. unit: of a duration."""
 
     start: int
@@ -34,7 +34,7 @@ class Constant:
     step: float
 
 
-def constants(program: Program, facts: Facts | None) -> list[Constant]:
+def constants(program: Program, facts: Facts | None) -> list[EditorNumber]:
     """The numbers of the windows and conditions of a program, in the order of its text or code.
 
     >>> from cepheid.language import parse
@@ -47,7 +47,7 @@ def constants(program: Program, facts: Facts | None) -> list[Constant]:
     return [unique[start] for start in sorted(unique)]
 
 
-def _of_query(query: Query, facts: Facts | None) -> Iterator[Constant]:
+def _of_query(query: QueryTree, facts: Facts | None) -> Iterator[EditorNumber]:
     for label, window in _windows(query):
         found = _window(label, window, facts)
         if found is not None:
@@ -61,18 +61,18 @@ def _of_query(query: Query, facts: Facts | None) -> Iterator[Constant]:
                         yield found
 
 
-def _windows(query: Query) -> Iterator[tuple[str, Window]]:
+def _windows(query: QueryTree) -> Iterator[tuple[str, Window]]:
     if query.within is not None:
         yield "WITHIN", query.within
     if query.cooldown is not None:
         yield "COOLDOWN", query.cooldown
-    nodes: Iterator[Pattern] = walk(query.pattern)
+    nodes: Iterator[PatternTree] = walk(query.pattern)
     for node in nodes:
         if isinstance(node, Negation) and node.period is not None:
             yield "FOR", node.period
 
 
-def _window(label: str, window: Window, facts: Facts | None) -> Constant | None:
+def _window(label: str, window: Window, facts: Facts | None) -> EditorNumber | None:
     place = _place(window.amount.span)
     if place is None or not isinstance(window.amount, ex.Literal) or window.span is None:
         return None
@@ -87,7 +87,7 @@ def _window(label: str, window: Window, facts: Facts | None) -> Constant | None:
     low = 1.0 if whole else _nice(high / _STEPS)
     high = max(high, low + 1)
     step = _step(low, high, whole)
-    return Constant(*place[:2], value, whole, label, unit, min(value, max(low, step)), high, step)
+    return EditorNumber(*place[:2], value, whole, label, unit, min(value, max(low, step)), high, step)
 
 
 def _unit(after: str) -> str | None:
@@ -96,7 +96,7 @@ def _unit(after: str) -> str | None:
     return None if word is None else UNITS.get(word[1].lower())
 
 
-def _literal(literal: ex.Literal, above: ex.Expression, facts: Facts | None) -> Constant | None:
+def _literal(literal: ex.Literal, above: ex.Expression, facts: Facts | None) -> EditorNumber | None:
     if isinstance(literal.value, bool) or not isinstance(literal.value, int | float):
         return None
     place = _place(literal.span)
@@ -107,7 +107,7 @@ def _literal(literal: ex.Literal, above: ex.Expression, facts: Facts | None) -> 
     assert span is not None
     unit = _unit(span.text[place[1] : span.end])
     low, high = _range(value, _compared(literal, above), facts, whole=whole)
-    return Constant(*place[:2], value, whole, _label(literal, above), unit, low, high, _step(low, high, whole))
+    return EditorNumber(*place[:2], value, whole, _label(literal, above), unit, low, high, _step(low, high, whole))
 
 
 def _place(span: Span | None) -> tuple[int, int, str] | None:

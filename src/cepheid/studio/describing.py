@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from cepheid.api.files.text_values import values
 from cepheid.pattern.expressions.durations import ARROW_UNITS, NANOSECONDS, UNITS
 from cepheid.studio.plain import plain
-from cepheid.studio.source import Columns
+from cepheid.studio.source import ColumnRoles
 
 MOST_TYPES = 200
 MOST_VALUES = 8
@@ -47,7 +47,7 @@ class Facts:
         return next((column for column in self.columns if column.name == name), None)
 
 
-def describe(table: pa.Table, roles: Columns) -> Facts:
+def describe(table: pa.Table, roles: ColumnRoles) -> Facts:
     """What is in a table of events."""
     named = {roles.time: "time", roles.start: "start", roles.type: "type"}
     columns = tuple(_column(field, table.column(at), named.get(field.name)) for at, field in enumerate(table.schema))
@@ -70,7 +70,7 @@ def _ends(column: pa.ChunkedArray) -> tuple[float | None, float | None]:
     return found["min"], found["max"]
 
 
-def _extent(table: pa.Table, roles: Columns) -> int | None:
+def _extent(table: pa.Table, roles: ColumnRoles) -> int | None:
     """How long the events last, in nanoseconds."""
     if table.column_names.count(roles.time) != 1:
         return None

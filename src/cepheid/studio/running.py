@@ -10,13 +10,13 @@ import pyarrow as pa
 from cepheid.studio.checking import heard, prepared, warning
 from cepheid.studio.forms import Written
 from cepheid.studio.jobs import Ticket
-from cepheid.studio.source import Reading
+from cepheid.studio.source import SourceReading
 from cepheid.studio.views import diagnose_view, explain_view, matches_view, timeline_view
 
 _LOOK = 0.2
 
 
-def run(reading: Reading, written: Written, ticket: Ticket, *, sample: bool, timeline: bool) -> None:
+def run(reading: SourceReading, written: Written, ticket: Ticket, *, sample: bool, timeline: bool) -> None:
     """Tell the matches of a query.
 
     sample: whether those of the first events are told before all are gone over. timeline: whether they are drawn, too;
@@ -31,7 +31,7 @@ def run(reading: Reading, written: Written, ticket: Ticket, *, sample: bool, tim
     _match(reading, written, events, "all", ticket, timeline=timeline)
 
 
-def explain(reading: Reading, written: Written, ticket: Ticket) -> None:
+def explain(reading: SourceReading, written: Written, ticket: Ticket) -> None:
     """Tell how a query is run."""
     with heard():
         found = explain_view(prepared(reading.source, written), reading.table)
@@ -39,7 +39,7 @@ def explain(reading: Reading, written: Written, ticket: Ticket) -> None:
     ticket.tell({"kind": "explained", **found})
 
 
-def diagnose(reading: Reading, written: Written, ticket: Ticket) -> None:
+def diagnose(reading: SourceReading, written: Written, ticket: Ticket) -> None:
     """Tell where runs of a query end; of a large file, some of them are followed."""
     events = _events(reading, ticket)
     if events is None:
@@ -49,7 +49,9 @@ def diagnose(reading: Reading, written: Written, ticket: Ticket) -> None:
     ticket.tell({"kind": "diagnosed", "diagnosis": found})
 
 
-def _match(reading: Reading, written: Written, events: pa.Table, on: str, ticket: Ticket, *, timeline: bool) -> None:
+def _match(
+    reading: SourceReading, written: Written, events: pa.Table, on: str, ticket: Ticket, *, timeline: bool
+) -> None:
     ticket.check()
     begin = time.perf_counter()
     with heard() as told:
@@ -65,7 +67,7 @@ def _match(reading: Reading, written: Written, events: pa.Table, on: str, ticket
     ticket.tell({"kind": "timeline", "on": on, "svg": timeline_view(matches) if found["count"] else None})
 
 
-def _events(reading: Reading, ticket: Ticket) -> pa.Table | None:
+def _events(reading: SourceReading, ticket: Ticket) -> pa.Table | None:
     """The events, as soon as they are read."""
     while not reading.over.wait(_LOOK):
         ticket.check()

@@ -14,12 +14,12 @@ import uvicorn
 from cepheid.errors import UsageError
 from cepheid.studio.app import make_app
 from cepheid.studio.jobs import Jobs
-from cepheid.studio.source import Source
+from cepheid.studio.source import EventSource
 
 ADDRESS = "127.0.0.1"
 
 
-def serve(source: Source, port: int, *, browser: bool, tell: Callable[[str], None]) -> None:
+def serve(source: EventSource, port: int, *, browser: bool, tell: Callable[[str], None]) -> None:
     """Serve a source. port: 0 for any that is free. tell: is called with the address once the server listens."""
     token = secrets.token_urlsafe(24)
     listening = _listen(port)

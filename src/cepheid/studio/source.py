@@ -22,7 +22,7 @@ SAMPLE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class ColumnRoles:
     """The columns that have a role."""
 
     time: str
@@ -32,7 +32,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Source:
+class EventSource:
     """What the command line named.
 
     name: of the events, for the page. text: the query to begin with. prepare: a query of a tree, with the settings of
@@ -42,7 +42,7 @@ class Source:
 
     name: str
     text: str
-    columns: Columns
+    columns: ColumnRoles
     prepare: Callable[[Program], Query]
     read: Callable[[Told], pa.Table] | None = None
     checkpoint: Path | None = None
@@ -51,13 +51,13 @@ class Source:
 
 
 @dataclass
-class Reading:
+class SourceReading:
     """The events of a source: being read, there, or not readable.
 
     share: how much has been read, from 0 to 1. error: why they can't be read, or no query can run on them.
     """
 
-    source: Source
+    source: EventSource
     share: float = 0.0
     error: Exception | None = None
     over: Event = field(default_factory=Event)
@@ -94,7 +94,7 @@ class Reading:
         return None if table is None or table.num_rows <= SAMPLE else table.slice(0, SAMPLE)
 
 
-def _unusable(schema: pa.Schema, columns: Columns) -> CepheidError | None:
+def _unusable(schema: pa.Schema, columns: ColumnRoles) -> CepheidError | None:
     """What is wrong with the columns that have a role, whatever the query."""
     try:
         make_schema(readable_schema(schema), Roles(columns.time, columns.type, start=columns.start))

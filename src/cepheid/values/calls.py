@@ -10,7 +10,7 @@ from cepheid.pattern.expressions.functions import PARTS
 from cepheid.pattern.expressions.types import Kind, zone_of
 from cepheid.values import calendar, functions
 from cepheid.values.bindings import Bindings, Evaluator
-from cepheid.values.user_functions import Time, as_python, called
+from cepheid.values.user_functions import UserTime, as_python, called
 from cepheid.values.value import Value
 
 
@@ -37,7 +37,7 @@ def call(node: ex.Call, arguments: Sequence[Evaluator], query: Bound) -> Evaluat
     return evaluate
 
 
-def aggregation(node: ex.Aggregate, query: Bound) -> Callable[[Sequence[Value]], Value]:
+def aggregation(node: ex.AggregateCall, query: Bound) -> Callable[[Sequence[Value]], Value]:
     """What is made of the values that are not NULL, in order."""
     aggregate = functions.AGGREGATES.get(node.function) or _user_aggregate(node, query)
     if node.function == "collect":
@@ -50,14 +50,14 @@ def aggregation(node: ex.Aggregate, query: Bound) -> Callable[[Sequence[Value]],
     return lambda items: aggregate(functions.distinct(items))
 
 
-def _user_aggregate(node: ex.Aggregate, query: Bound) -> Callable[[Sequence[Value]], Value]:
+def _user_aggregate(node: ex.AggregateCall, query: Bound) -> Callable[[Sequence[Value]], Value]:
     function, out = query.functions[node.function], as_python(query.typer.check(node.argument)[1])
     return lambda items: called(node, function, [[out(item) for item in items]])
 
 
 def _originals(items: Sequence[Value]) -> list[Value]:
     """Values for a list of the output: of times that user functions gave, what they gave."""
-    return [item.original if isinstance(item, Time) else item for item in items]
+    return [item.original if isinstance(item, UserTime) else item for item in items]
 
 
 def _user_call(node: ex.Call, arguments: Sequence[Evaluator], query: Bound) -> Evaluator:

@@ -22,7 +22,7 @@ from cepheid.values.comparison import compare
 from cepheid.values.logic import conjunction, disjunction, negation
 from cepheid.values.match_id import event_digest, match_digest
 from cepheid.values.rows import Event
-from cepheid.values.user_functions import Time, unusable
+from cepheid.values.user_functions import UserTime, unusable
 from cepheid.values.value import Value
 
 
@@ -88,7 +88,7 @@ class Compiler:
 
         def safe(bindings: Bindings) -> Value:
             value = evaluate(bindings)
-            return value.original if isinstance(value, Time) else value
+            return value.original if isinstance(value, UserTime) else value
 
         return safe
 
@@ -149,7 +149,7 @@ class Compiler:
         return evaluate
 
     @function.register
-    def _(self, node: ex.Register) -> Evaluator:
+    def _(self, node: ex.RegisterField) -> Evaluator:
         name = node.name
         return lambda bindings: bindings.register[name]
 
@@ -195,7 +195,7 @@ class Compiler:
         return lambda bindings: len(bindings.all[variable]) if variable in bindings.all else None
 
     @function.register
-    def _(self, node: ex.Aggregate) -> Evaluator:
+    def _(self, node: ex.AggregateCall) -> Evaluator:
         use = uses(node.argument)[0]  # all of them run over the same events
         variable, index = use.variable, use.index
         aggregate = aggregation(node, self.query)
@@ -224,7 +224,7 @@ class Compiler:
         def one(inner: ex.Expression) -> ex.Expression | None:
             if isinstance(inner, ex.Attribute) and inner.index in RANGES:
                 return replace(inner, variable=each, index=ex.Index.ONE)
-            return inner if isinstance(inner, ex.Aggregate) else None
+            return inner if isinstance(inner, ex.AggregateCall) else None
 
         holds = self.logical(substitute(node.condition, one))
 
@@ -350,7 +350,7 @@ class Compiler:
         return evaluate
 
     @function.register
-    def _(self, node: ex.Case) -> Evaluator:
+    def _(self, node: ex.CaseWhen) -> Evaluator:
         arms = [(self.condition(arm.condition), self.compile(arm.result)) for arm in node.arms]
         otherwise = self.compile(node.otherwise) if node.otherwise is not None else None
 

@@ -11,7 +11,7 @@ from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.expressions.types import Kind, Type
 from cepheid.pattern.tree.walk import walk
 from cepheid.values.casting import caster
-from cepheid.values.user_functions import Time, unusable
+from cepheid.values.user_functions import UserTime, unusable
 from cepheid.values.value import Value
 
 _PYTHON = {Kind.INT: int, Kind.STRING: str, Kind.BOOL: bool, Kind.FLOAT: float, Kind.DECIMAL: Decimal}
@@ -21,7 +21,7 @@ def as_field(value: Value, type_: Type, node: ex.Expression) -> Value:
     """The value as one of the type, widened as a typed expression would be; an error if it is of another kind."""
     if value is None:
         return None
-    if isinstance(value, Time):
+    if isinstance(value, UserTime):
         if literal(value.original).type.kind is type_.kind:
             return int(value)
         raise unusable(f"{value.original!r} is not {shown(type_)}", node)

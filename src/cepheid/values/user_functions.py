@@ -29,7 +29,7 @@ def as_python(type_: Type) -> Callable[[Value], Value]:
     return lambda value: value
 
 
-class Time(int):
+class UserTime(int):
     """A time that a user function gave: nanoseconds or days to compute with, and the value itself for the output."""
 
     original: Value
@@ -47,13 +47,13 @@ def from_python(value: Value, node: ex.Expression) -> Value:
         return value
     if found.type.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.DURATION):
         assert isinstance(found.value, int)
-        time = Time(found.value)
+        time = UserTime(found.value)
         time.original = value
         return time
     return found.value
 
 
-def called(node: ex.Call | ex.Aggregate, function: Callable[..., object], given: Sequence[Value]) -> Value:
+def called(node: ex.Call | ex.AggregateCall, function: Callable[..., object], given: Sequence[Value]) -> Value:
     """What a user function gives; whatever its code raises is told with the call that raised it."""
     try:
         value = function(*given)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.api.control import ControlRow, Decision, decide, read_row
+from cepheid.api.control import ControlDecision, ControlRow, decide, read_row
 from cepheid.api.history import AnyChange
 from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc
@@ -24,7 +24,7 @@ def row(id: Any, action: Any, text: str | None = None, at: int | None = None) ->
 
 def decided(
     rows: Sequence[ControlRow], log: Sequence[AnyChange] = (), watermark: int | None = 10, query: cep.Query = QUERY
-) -> Decision:
+) -> ControlDecision:
     trial = query.session()
     trial.push(SCHEMA.empty_table())
     trial.make(log)
@@ -32,7 +32,7 @@ def decided(
     return decide(rows, log, query, watermark=watermark, present=20, whole=whole, shown=str, make=trial.make)
 
 
-def reasons(made: Decision) -> list[str]:
+def reasons(made: ControlDecision) -> list[str]:
     return [one.reason for one in made.refused]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from cepheid import Query
 from cepheid.automaton.build import build
-from cepheid.automaton.model import Automaton, NotNative
+from cepheid.automaton.model import NotNative, RegisterAutomaton
 from cepheid.pattern.binding.schema import make_schema
 
 SCHEMA = pa.schema(
@@ -18,7 +18,7 @@ def quiet(recwarn: pytest.WarningsRecorder) -> None:
     """Some of these match every subset of the events, of which the query warns."""
 
 
-def automaton(text: str, **options: object) -> Automaton:
+def automaton(text: str, **options: object) -> RegisterAutomaton:
     query = Query(text, **options).compiled  # type: ignore[arg-type]
     return build(query.bind(make_schema(SCHEMA, query.roles))[0])
 

@@ -12,16 +12,16 @@ from cepheid.builder import Draft
 from cepheid.pattern.expressions import types
 from cepheid.pattern.expressions.nodes import And, Attribute, Compare, Index, Length, Literal, Name, SameValue
 from cepheid.pattern.tree.nodes import (
-    Column,
-    Event,
+    EventPattern,
+    FromStream,
+    KeyColumn,
     Output,
     Program,
-    Query,
+    QueryTree,
     Repeat,
-    Return,
+    ReturnItem,
     Selection,
     Strategy,
-    Stream,
     Ties,
     Window,
 )
@@ -52,10 +52,13 @@ ABOVE = tuple(Compare(">", X, number(n)) for n in range(4))
             PATTERN.strategy("skip_till_next_match", "a").strategy("skip_till_any_match", cep.var("b"), "c"),
             {"strategies": (Selection(Strategy.NEXT, ("a",)), Selection(Strategy.ANY, ("b", "c")))},
         ),
-        (PATTERN.partition_by("p", "q").partition_by("r"), {"partition_by": (Column("p"), Column("q"), Column("r"))}),
-        (PATTERN.partition_by("p.user.id", "q"), {"partition_by": (Column("p", ("user", "id")), Column("q"))}),
-        (PATTERN.partition_by("`p.q`", "p.`q.r`"), {"partition_by": (Column("p.q"), Column("p", ("q.r",)))}),
-        (PATTERN.partition_by("p.", "a`b"), {"partition_by": (Column("p."), Column("a`b"))}),
+        (
+            PATTERN.partition_by("p", "q").partition_by("r"),
+            {"partition_by": (KeyColumn("p"), KeyColumn("q"), KeyColumn("r"))},
+        ),
+        (PATTERN.partition_by("p.user.id", "q"), {"partition_by": (KeyColumn("p", ("user", "id")), KeyColumn("q"))}),
+        (PATTERN.partition_by("`p.q`", "p.`q.r`"), {"partition_by": (KeyColumn("p.q"), KeyColumn("p", ("q.r",)))}),
+        (PATTERN.partition_by("p.", "a`b"), {"partition_by": (KeyColumn("p."), KeyColumn("a`b"))}),
         (
             PATTERN.same("p.user", **{"p.x": 1}),
             {"where": (SameValue("p", fields=("user",)), SameValue("p", number(1), ("x",)))},
@@ -71,10 +74,10 @@ ABOVE = tuple(Compare(">", X, number(n)) for n in range(4))
         (PATTERN.having(a.x > 0, a.x > 1).having(a.x > 2), {"having": And(ABOVE[:3])}),
         (
             PATTERN.returns(p=a.x, q=1).returns(r=a.x),
-            {"returns": (Return(X, "p"), Return(number(1), "q"), Return(X, "r"))},
+            {"returns": (ReturnItem(X, "p"), ReturnItem(number(1), "q"), ReturnItem(X, "r"))},
         ),
-        (PATTERN.returns(p=a.x).into("Seen"), {"returns": (Return(X, "p"),), "into": "Seen"}),
-        (PATTERN.from_("Seen"), {"streams": (Stream("Seen"),)}),
+        (PATTERN.returns(p=a.x).into("Seen"), {"returns": (ReturnItem(X, "p"),), "into": "Seen"}),
+        (PATTERN.from_("Seen"), {"streams": (FromStream("Seen"),)}),
         (PATTERN.non_overlapping(), {"output": Output.NON_OVERLAP}),
         (
             PATTERN.non_overlapping(cooldown=timedelta(minutes=5)),
@@ -86,31 +89,31 @@ ABOVE = tuple(Compare(">", X, number(n)) for n in range(4))
     ],
 )
 def test_a_clause_changes_its_part_of_the_query(draft: Draft, clauses: dict[str, object]) -> None:
-    assert draft.program == Program((Query(Event(("A",), "a"), **clauses),))
+    assert draft.program == Program((QueryTree(EventPattern(("A",), "a"), **clauses),))
 
 
 def test_a_clause_leaves_the_draft_that_it_is_added_to() -> None:
     base = PATTERN.where(a.x > 0)
     assert base.where(a.x > 1) != base
-    assert base.program == Program((Query(Event(("A",), "a"), where=ABOVE[:1]),))
+    assert base.program == Program((QueryTree(EventPattern(("A",), "a"), where=ABOVE[:1]),))
 
 
 def test_len_is_the_length_of_a_kleene_variable_and_an_attribute_elsewhere() -> None:
     kleene = PATTERN.one_or_more().where(a.len > 2)
     assert kleene.program == Program(
-        (Query(Repeat(Event(("A",), "a"), 1, None), where=(Compare(">", Length("a"), number(2)),)),)
+        (QueryTree(Repeat(EventPattern(("A",), "a"), 1, None), where=(Compare(">", Length("a"), number(2)),)),)
     )
     single = PATTERN.where(a.len > 2)
     length = Attribute("a", Index.ONE, "len")
-    assert single.program == Program((Query(Event(("A",), "a"), where=(Compare(">", length, number(2)),)),))
+    assert single.program == Program((QueryTree(EventPattern(("A",), "a"), where=(Compare(">", length, number(2)),)),))
 
 
 def test_a_program_holds_its_queries_in_order() -> None:
     first, second = PATTERN.returns(x=a.x).into("Seen"), cep.event("Seen", "s").from_("Seen")
     assert cep.program(first, second) == Program(
         (
-            Query(Event(("A",), "a"), returns=(Return(X, "x"),), into="Seen"),
-            Query(Event(("Seen",), "s"), streams=(Stream("Seen"),)),
+            QueryTree(EventPattern(("A",), "a"), returns=(ReturnItem(X, "x"),), into="Seen"),
+            QueryTree(EventPattern(("Seen",), "s"), streams=(FromStream("Seen"),)),
         )
     )
 
@@ -129,17 +132,17 @@ def test_a_constant_keeps_its_value_whatever_it_prints_as() -> None:
         RED = "red"
 
     red = Compare("=", X, Literal("red", types.STRING))
-    assert PATTERN.where(a.x == Colour.RED).program == Program((Query(Event(("A",), "a"), where=(red,)),))
+    assert PATTERN.where(a.x == Colour.RED).program == Program((QueryTree(EventPattern(("A",), "a"), where=(red,)),))
 
 
 def test_several_streams_are_a_list_or_a_dict_with_types() -> None:
     seen = cep.event("Seen", "s")
-    assert seen.from_(["readings", "Seen"]).query.streams == (Stream("readings"), Stream("Seen"))
+    assert seen.from_(["readings", "Seen"]).query.streams == (FromStream("readings"), FromStream("Seen"))
     assert seen.from_({"readings": ["A", "B"], "Seen": []}).query.streams == (
-        Stream("readings", ("A", "B")),
-        Stream("Seen"),
+        FromStream("readings", ("A", "B")),
+        FromStream("Seen"),
     )
-    assert seen.from_("Seen").from_("readings", "Seen").query.streams == (Stream("readings", ("Seen",)),)
+    assert seen.from_("Seen").from_("readings", "Seen").query.streams == (FromStream("readings", ("Seen",)),)
 
 
 @pytest.mark.parametrize(

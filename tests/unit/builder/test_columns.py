@@ -10,13 +10,13 @@ from cepheid import builder as cep
 from cepheid.builder import Column
 from cepheid.pattern.expressions import types
 from cepheid.pattern.expressions.nodes import (
-    Aggregate,
+    AggregateCall,
     And,
     Arithmetic,
     Attribute,
     Between,
     Call,
-    Case,
+    CaseWhen,
     Compare,
     Expression,
     In,
@@ -147,8 +147,8 @@ def test_the_minus_of_a_number_is_one_constant() -> None:
 @pytest.mark.parametrize("name", ["count", "sum", "avg", "min", "max", "first", "last", "stddev"])
 def test_aggregates(name: str) -> None:
     aggregate = getattr(cep, name)
-    assert aggregate(a.each.x).expression == Aggregate(name, Attribute("a", Index.EACH, "x"))
-    assert aggregate(a.before).expression == Aggregate(name, Rows("a", Index.BEFORE))
+    assert aggregate(a.each.x).expression == AggregateCall(name, Attribute("a", Index.EACH, "x"))
+    assert aggregate(a.before).expression == AggregateCall(name, Rows("a", Index.BEFORE))
 
 
 def test_calls() -> None:
@@ -160,9 +160,9 @@ def test_calls() -> None:
 def test_cases() -> None:
     low, high = When(Compare("<", X, number(1)), number(0)), When(Compare(">", X, number(9)), Y)
     case = cep.when(a.x < 1, 0).when(a.x > 9, b.y)
-    assert case.expression == Case(None, (low, high), None)
-    assert case.otherwise(5).expression == Case(None, (low, high), number(5))
-    assert (case > 3).expression == Compare(">", Case(None, (low, high), None), number(3))
+    assert case.expression == CaseWhen(None, (low, high), None)
+    assert case.otherwise(5).expression == CaseWhen(None, (low, high), number(5))
+    assert (case > 3).expression == Compare(">", CaseWhen(None, (low, high), None), number(3))
 
 
 def test_columns_show_their_text() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from cepheid import builder as cep
 from cepheid.builder import Pattern
-from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Program, Query, Repeat, Seq
+from cepheid.pattern.tree.nodes import AnyOrder, Either, EventPattern, Maybe, Negation, Program, QueryTree, Repeat, Seq
 
-A, B, C = Event(("A",), "a"), Event(("B",), "b"), Event(("C",), "c")
+A, B, C = EventPattern(("A",), "a"), EventPattern(("B",), "b"), EventPattern(("C",), "c")
 a, b, c = cep.event("A", "a"), cep.event("B", "b"), cep.event("C", "c")
 
 
@@ -15,8 +15,8 @@ a, b, c = cep.event("A", "a"), cep.event("B", "b"), cep.event("C", "c")
     [
         (a, A),
         (cep.event("A", cep.var("a")), A),
-        (cep.event("A"), Event(("A",), None)),
-        (cep.event(["A", "B"], "a"), Event(("A", "B"), "a")),
+        (cep.event("A"), EventPattern(("A",), None)),
+        (cep.event(["A", "B"], "a"), EventPattern(("A", "B"), "a")),
         (cep.event(("A",), "a"), A),
         (~b, Negation(B)),
         (cep.seq(a), Seq((A,))),
@@ -40,14 +40,14 @@ a, b, c = cep.event("A", "a"), cep.event("B", "b"), cep.event("C", "c")
     ids=str,
 )
 def test_a_pattern_is_one_node(pattern: Pattern, node: object) -> None:
-    assert pattern.program == Program((Query(node),))
+    assert pattern.program == Program((QueryTree(node),))
 
 
 def test_patterns_are_values() -> None:
     assert cep.event("A", "a") == a
     assert len({a, cep.event("A", "a"), b}) == 2
     assert a.one_or_more() is not a
-    assert a.program == Program((Query(A),))
+    assert a.program == Program((QueryTree(A),))
 
 
 def test_a_pattern_shows_its_text() -> None:

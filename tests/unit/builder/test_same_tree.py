@@ -11,7 +11,7 @@ from cepheid import builder as cep
 from cepheid.builder import Column, Draft, Pattern
 from cepheid.language import parse
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.nodes import Event
+from cepheid.pattern.tree.nodes import EventPattern
 from cepheid.pattern.tree.walk import walk
 
 a, b, c = cep.var("a"), cep.var("b"), cep.var("c")
@@ -292,7 +292,7 @@ def test_the_text_of_a_tree_reads_back_as_the_tree(
         .from_(name)
     )
     read = parse(str(draft))
-    events = [node for node in walk(name_events(read.queries[0].pattern)) if isinstance(node, Event)]
+    events = [node for node in walk(name_events(read.queries[0].pattern)) if isinstance(node, EventPattern)]
     # Beside a single variable, b[1] is an element of a column, and what is built has a variable that is not there.
     assume(len({event.variable for event in events}) > 1 or "[1]" not in str(draft))
     assert draft.program == read

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from cepheid import Query
-from cepheid.diagnosis.facts import Seen
+from cepheid.diagnosis.facts import EventFacts
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 
@@ -155,7 +155,9 @@ def test_that_a_diagnosis_can_be_stopped(calls: int) -> None:
 
 
 def test_that_times_are_added_as_times() -> None:
-    parts = [Seen(1, {}, first, first, None, 1, (time, time)) for first, time in (("9", 9), ("10", 10), ("100", 100))]
+    parts = [
+        EventFacts(1, {}, first, first, None, 1, (time, time)) for first, time in (("9", 9), ("10", 10), ("100", 100))
+    ]
     added = parts[1] + parts[2] + parts[0]
     assert (added.first, added.last, added.span) == ("9", "100", (9, 100))
     assert all((one + other).first == one.first for one, other in pairwise(parts))

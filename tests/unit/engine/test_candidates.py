@@ -10,14 +10,14 @@ import pytest
 from cepheid import Query, UsageError
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.times import ticks
-from cepheid.engine.planning.candidates import CANDIDATES, Candidate, Question, Refusal, automaton, last_first
+from cepheid.engine.planning.candidates import CANDIDATES, Candidate, NoCandidate, Question, automaton, last_first
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import consider, decide, estimate
 from cepheid.engine.planning.invariants import InvalidCandidate, check_estimate
-from cepheid.engine.planning.sample import ENOUGH, Sample, take_sample
+from cepheid.engine.planning.sample import ENOUGH, StreamSample, take_sample
 from cepheid.plan.cost import Estimate
 from cepheid.plan.join import make_join
-from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, TREE, PlanSpec, Way, read_plan
+from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, TREE, PlanKind, PlanSpec, read_plan
 
 SCHEMA = pa.schema({"ts": pa.int64(), "type": pa.string(), "k": pa.int64(), "s": pa.string(), "x": pa.int64()})
 KEYED = "SEQ(A a, B b) WHERE [k] AND [s] AND a.x < b.x WITHIN 50"
@@ -158,9 +158,9 @@ def test_that_every_candidate_is_estimated_once_and_the_cheapest_is_taken() -> N
     asked = sampled(question(KEYED))
     decision = decide(asked)
     assert sorted(one.plan.told for one in decision.estimates) == sorted(told(asked))
-    times = [one.nanoseconds for one in decision.estimates if one.plan.way is Way.LAZY]
+    times = [one.nanoseconds for one in decision.estimates if one.plan.way is PlanKind.LAZY]
     assert times == sorted(times)
-    assert decision.choice == next(one.plan for one in decision.estimates if one.plan.way is not Way.TREE)
+    assert decision.choice == next(one.plan for one in decision.estimates if one.plan.way is not PlanKind.TREE)
 
 
 @pytest.mark.parametrize("plan", ["stacks", "lazy(b, a)", "lazy(a, b)", "tree", "automaton"])
@@ -179,18 +179,18 @@ def test_that_a_name_is_one_candidate_for_each_way_to_split_the_stream(plan: str
 @pytest.mark.parametrize(
     ("text", "taken"),
     [
-        ("SEQ(A a, B b, C c)", Way.AUTOMATON),  # runs are alike: very many matches are a small graph
-        ("AND(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x AND c.x < 2 * a.x", Way.STACKS),  # each run is its own
+        ("SEQ(A a, B b, C c)", PlanKind.AUTOMATON),  # runs are alike: very many matches are a small graph
+        ("AND(A a, B b, C c) WHERE a.x < b.x AND b.x < c.x AND c.x < 2 * a.x", PlanKind.STACKS),  # each run is its own
     ],
 )
-def test_that_very_many_matches_are_left_to_runs_only_where_these_are_few(text: str, taken: Way) -> None:
+def test_that_very_many_matches_are_left_to_runs_only_where_these_are_few(text: str, taken: PlanKind) -> None:
     asked = sampled(question(text))
     assert asked.sample is not None
     statistics = replace(asked.sample.statistics, events=10**6, window=10**5)
     decision = decide(replace(asked, sample=replace(asked.sample, statistics=statistics)))
     assert decision.estimates[0].matches * 10**6 > 2e7
     assert decision.choice.way is taken
-    assert ("count them unmade" in decision.reason) == (taken is Way.AUTOMATON)
+    assert ("count them unmade" in decision.reason) == (taken is PlanKind.AUTOMATON)
 
 
 def test_that_an_order_must_name_each_variable() -> None:
@@ -208,7 +208,7 @@ def broken(fault: str) -> Candidate:
     query, join = asked.compiled.query, asked.compiled.join
     by_k = make_join(query, ("k",))
     return {
-        "does not name each": Candidate(PlanSpec(Way.LAZY, ("a", "a")), join, ""),
+        "does not name each": Candidate(PlanSpec(PlanKind.LAZY, ("a", "a")), join, ""),
         "has no join": Candidate(STACKS, None, ""),
         "has a join that it does not run": Candidate(AUTOMATON, join, ""),
         "runs are split by all": Candidate(replace(AUTOMATON, partition=("k",)), None, ""),
@@ -237,7 +237,7 @@ def broken(fault: str) -> Candidate:
     ],
 )
 def test_that_a_broken_candidate_is_refused(fault: str) -> None:
-    def maker(_: Question) -> Iterator[Candidate | Refusal]:
+    def maker(_: Question) -> Iterator[Candidate | NoCandidate]:
         yield broken(fault)
 
     with pytest.raises(InvalidCandidate, match=fault):
@@ -247,7 +247,7 @@ def test_that_a_broken_candidate_is_refused(fault: str) -> None:
 def test_that_a_window_of_events_must_not_be_split_by_one() -> None:
     asked = question("SEQ(A a, B b) WHERE [k] AND [s] WITHIN 50 events")
 
-    def maker(_: Question) -> Iterator[Candidate | Refusal]:
+    def maker(_: Question) -> Iterator[Candidate | NoCandidate]:
         yield Candidate(replace(STACKS, partition=("k",)), asked.compiled.join, "")
 
     with pytest.raises(InvalidCandidate, match="a window of events counts by all"):
@@ -255,8 +255,10 @@ def test_that_a_window_of_events_must_not_be_split_by_one() -> None:
 
 
 def test_that_no_plan_is_a_candidate_twice() -> None:
-    def maker(asked: Question) -> Iterator[Candidate | Refusal]:
-        yield Candidate(PlanSpec(Way.LAZY, ("b", "a")), asked.compiled.join, "the last-first order by another name")
+    def maker(asked: Question) -> Iterator[Candidate | NoCandidate]:
+        yield Candidate(
+            PlanSpec(PlanKind.LAZY, ("b", "a")), asked.compiled.join, "the last-first order by another name"
+        )
 
     with pytest.raises(InvalidCandidate, match=r"lazy\(b, a\): is a candidate twice"):
         decide(question(KEYED), (*CANDIDATES, maker))
@@ -278,6 +280,6 @@ def test_that_an_estimate_must_be_a_number_that_can_be_compared(name: str, value
 def test_that_the_driver_checks_estimates() -> None:
     asked = sampled(question(KEYED))
     assert asked.sample is not None
-    endless = Sample(asked.sample.join, replace(asked.sample.statistics, window=float("inf")))
+    endless = StreamSample(asked.sample.join, replace(asked.sample.statistics, window=float("inf")))
     with pytest.raises(InvalidCandidate, match="are estimated as"):
         estimate(consider(asked).candidates, endless)

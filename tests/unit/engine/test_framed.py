@@ -8,7 +8,7 @@ import pytest
 from cepheid import Query
 from cepheid.engine.many.tables.chain import Bounds, Chain, Constant, Fence, RuleConstant
 from cepheid.engine.many.tables.chain_reader import chain_of
-from cepheid.engine.many.tables.level import Rules
+from cepheid.engine.many.tables.level import ChainRules
 from cepheid.engine.many.texts.framed import shared_rules
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.language import parse
@@ -32,7 +32,7 @@ def compiling(program: Program) -> CompiledQuery:
     return CompiledQuery(compiled.bind(make_schema(SCHEMA, compiled.roles))[0])
 
 
-def shown(chain: Chain, rule: int = 0, part: Rules | None = None) -> Any:
+def shown(chain: Chain, rule: int = 0, part: ChainRules | None = None) -> Any:
     """What a rule asks at each step, and how long it waits."""
 
     def value(constant: Constant, table: pa.Table | None, row: int) -> object:

@@ -6,15 +6,15 @@ import pytest
 from cepheid.engine.matches import sorted_matches
 from cepheid.engine.matches.graph import together, whole_ends
 from cepheid.engine.matches.join_matches import JoinMatches
-from cepheid.kernel.join.output import Part
+from cepheid.kernel.join.output import MatchPositions
 
 
-def parts_of(table: list[list[int]], origin: int, sizes: list[int]) -> list[Part]:
+def parts_of(table: list[list[int]], origin: int, sizes: list[int]) -> list[MatchPositions]:
     """Positions in parts, each of which counts from an origin of its own."""
     found, at = [], 0
     for size in sizes:
         rows = np.array(table[at : at + size], np.int64).reshape(-1, len(table[0]))
-        found.append(Part(origin, [np.array(rows[:, x] - origin, np.uint32) for x in range(rows.shape[1])]))
+        found.append(MatchPositions(origin, [np.array(rows[:, x] - origin, np.uint32) for x in range(rows.shape[1])]))
         at, origin = at + size, max(0, origin - 1)
     return found
 

@@ -11,7 +11,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.factory import MachineFactory
 from cepheid.engine.many.routed.concerns import concerns
 from cepheid.engine.many.routed.routed import RoutedTier, cuts
-from cepheid.engine.many.routed.variants import Share, Template
+from cepheid.engine.many.routed.variants import Share, VariedTemplate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.rows import arrival_of
@@ -35,9 +35,9 @@ WITHIN span"""
 PLAIN_ALERT = "PATTERN SEQ(A a, B b) WHERE a.price > high AND b.price < low"
 
 
-def template(text: str) -> Template:
+def template(text: str) -> VariedTemplate:
     roles = Roles()
-    return Template(parse(text), roles, {}, make_schema(EVENTS.schema, roles))
+    return VariedTemplate(parse(text), roles, {}, make_schema(EVENTS.schema, roles))
 
 
 def shares(text: str, rules: dict[str, list[Any]]) -> list[Share]:

@@ -7,7 +7,7 @@ import pytest
 
 from cepheid import Query, UsageError
 from cepheid.engine.stream.parts import FlatSink, FlatSource, table_bytes
-from cepheid.engine.stream.rows import Rows
+from cepheid.engine.stream.rows import StoredRows
 from cepheid.engine.stream.snapshot import from_bytes, to_bytes
 
 QUERIES = [
@@ -42,7 +42,7 @@ class Pieces:
         self.found[f"{name}@"] = base
         return name
 
-    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+    def hold(self, name: str, rows: StoredRows) -> tuple[Any, StoredRows]:
         self.found[name] = rows
         return name, rows
 
@@ -71,8 +71,8 @@ class Given(Pieces):
     def rows(self, found: Any, base: int) -> pa.Table:  # type: ignore[override]
         return self.read(found, base)
 
-    def held(self, found: Any) -> Rows:
-        rows: Rows = self.found[found]
+    def held(self, found: Any) -> StoredRows:
+        rows: StoredRows = self.found[found]
         return rows
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import cepheid as cep
 from cepheid.engine.matches import counts
-from cepheid.engine.matches.graph import Graph
+from cepheid.engine.matches.graph import MatchGraph
 from cepheid.kernel import counting_blocks
 
 PATTERNS = ["SEQ(A a, B+ b[], C c)", "SEQ(A+ a[], B b)", "SEQ(A? a, B+ b[], C c)"]
@@ -20,9 +20,9 @@ Outcomes = list[bool]
 def by_blocks(monkeypatch: pytest.MonkeyPatch) -> Outcomes:
     """Whether each count that was asked for was by blocks."""
     outcomes: Outcomes = []
-    count: Callable[[Graph], int | None] = counts._count_by_blocks
+    count: Callable[[MatchGraph], int | None] = counts._count_by_blocks
 
-    def counted(graph: Graph) -> int | None:
+    def counted(graph: MatchGraph) -> int | None:
         found = count(graph)
         outcomes.append(found is not None)
         return found
@@ -83,15 +83,15 @@ def test_a_frontier_that_is_too_large_is_counted_by_nodes(by_blocks: Outcomes) -
     n_next, n_alt = np.concatenate([none, later]), np.concatenate([none, tops])
     zeros = np.zeros(2 * starts, np.int64)
     matches = np.array([2 * starts - 1], np.uint32), zeros[:1], zeros[:1]
-    graph = Graph((zeros, n_next, n_alt, zeros), matches, 1, compiled=True, dense=True)
+    graph = MatchGraph((zeros, n_next, n_alt, zeros), matches, 1, compiled=True, dense=True)
     assert counts.count_graph(graph) == starts
     assert by_blocks == [False]
 
 
-def a_graph(roots: list[int], lows: list[int]) -> Graph:
+def a_graph(roots: list[int], lows: list[int]) -> MatchGraph:
     """Two starts, at 0 and 1, and what follows both."""
     n_next = np.array([counts.NIL, counts.NIL, 1], np.uint32)
     n_alt = np.array([counts.NIL, counts.NIL, 0], np.uint32)
     nodes = np.zeros(3, np.int64), n_next, n_alt, np.array([0, 1, 1])
     matches = np.array(roots, np.uint32), np.zeros(len(roots), np.int64), np.array(lows)
-    return Graph(nodes, matches, len(roots), compiled=True, dense=True)
+    return MatchGraph(nodes, matches, len(roots), compiled=True, dense=True)

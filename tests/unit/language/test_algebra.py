@@ -8,13 +8,13 @@ from cepheid.pattern.algebra.tree import (
     Add,
     Algebra,
     Apply,
-    Change,
     Item,
     Iterate,
     Let,
     Named,
     Project,
     Rename,
+    Renaming,
     Select,
     Term,
     Then,
@@ -33,7 +33,7 @@ from cepheid.pattern.expressions.nodes import (
     Literal,
     Name,
 )
-from cepheid.pattern.tree.nodes import Event, Query
+from cepheid.pattern.tree.nodes import EventPattern, QueryTree
 
 TRUE = Literal(True, types.BOOL)
 A, B, C, S = Named("A"), Named("B"), Named("C"), Named("S")
@@ -52,7 +52,7 @@ X_OVER_1 = Compare(">", Name("x"), one(1))
 
 def read(text: str) -> Algebra:
     (query,) = parse(text).queries
-    assert query == Query(query.pattern)
+    assert query == QueryTree(query.pattern)
     assert isinstance(query.pattern, Algebra)
     return query.pattern
 
@@ -87,7 +87,7 @@ def test_the_example_of_the_issue() -> None:
     price = of("S2", "price")
     rise = Iterate(Named("S1"), Named("S2"), Name("same"), (Select(Name("rising")),))
     length = Literal(30 * 60 * 10**9, types.duration("us"))
-    assert query == Query(
+    assert query == QueryTree(
         Algebra(
             (
                 Let(("S1", "S2"), Named("Stock")),
@@ -112,8 +112,8 @@ def test_the_example_of_the_issue() -> None:
         ("PROJECT[a, S.b, E.S.c](A)", Apply(Project((Name("a"), of("S", "b"), Field(of("E", "S"), "c"))), A)),
         ("PROJECT[](A)", Apply(Project(()), A)),
         ("π[a](A)", Apply(Project((Name("a"),)), A)),
-        ("RENAME[a -> b, S.c → d](A)", Apply(Rename((Change(Name("a"), "b"), Change(of("S", "c"), "d"))), A)),
-        ("ρ[(a, b) ↦ (b, a)](A)", Apply(Rename((Change(Name("a"), "b"), Change(Name("b"), "a"))), A)),
+        ("RENAME[a -> b, S.c → d](A)", Apply(Rename((Renaming(Name("a"), "b"), Renaming(of("S", "c"), "d"))), A)),
+        ("ρ[(a, b) ↦ (b, a)](A)", Apply(Rename((Renaming(Name("a"), "b"), Renaming(Name("b"), "a"))), A)),
         ("ADD[n := 1, AVG -> x](A)", Apply(Add((Item("n", one(1)), Item("AVG", Name("x")))), A)),
         ("α[n ↦ 1](A)", Apply(Add((Item("n", one(1)),)), A)),
         ("A UNION B", Union(A, B)),
@@ -135,7 +135,9 @@ def test_the_example_of_the_issue() -> None:
         ("μ[ID, d](A, B)", Iterate(A, B, Name("d"))),
         (
             "μ[ρ[a -> b] ∘ ADD[n := 1] . σ[c], d](A, B)",
-            Iterate(A, B, Name("d"), (Select(Name("c")), Add((Item("n", one(1)),)), Rename((Change(Name("a"), "b"),)))),
+            Iterate(
+                A, B, Name("d"), (Select(Name("c")), Add((Item("n", one(1)),)), Rename((Renaming(Name("a"), "b"),)))
+            ),
         ),
         ("μ_{σ_{θ2}, θ1}(A, B)", Iterate(A, B, Name("θ1"), (Select(Name("θ2")),))),
         ("σ_{c} ∘ μ_{ID, d}(A, B)", Apply(Select(Name("c")), Iterate(A, B, Name("d")))),
@@ -171,8 +173,8 @@ def test_streams(text: str, expected: Term) -> None:
         ("x > 10,000", Compare(">", Name("x"), one(10000))),
         ("(x > 10,000)", Compare(">", Name("x"), one(10000))),
         ("A.b.last", Field(of("A", "b"), "last")),
-        ("a -> b, c ↦ d", (Change(Name("a"), "b"), Change(Name("c"), "d"))),
-        ("(a, c) ↦ (b, d)", (Change(Name("a"), "b"), Change(Name("c"), "d"))),
+        ("a -> b, c ↦ d", (Renaming(Name("a"), "b"), Renaming(Name("c"), "d"))),
+        ("(a, c) ↦ (b, d)", (Renaming(Name("a"), "b"), Renaming(Name("c"), "d"))),
         ("a ↦ 1, c ↦ d", (Item("a", one(1)), Item("c", Name("d")))),
         ("a := b", (Item("a", Name("b")),)),
     ],
@@ -195,8 +197,8 @@ def test_that_the_stream_may_stand_on_the_line_of_a_definition(value: str, strea
 def test_that_a_list_is_named_before_or_after_its_use() -> None:
     found = read("CESAR LET E := ρ_{f}(S) LET f := a -> b LET g := a -> b α_g(E)")
     assert found.lets == (
-        Let(("E",), Apply(Rename((Change(Name("a"), "b"),)), S)),
-        Let(("f",), (Change(Name("a"), "b"),)),
+        Let(("E",), Apply(Rename((Renaming(Name("a"), "b"),)), S)),
+        Let(("f",), (Renaming(Name("a"), "b"),)),
         Let(("g",), (Item("a", Name("b")),)),
     )
     assert found.term == Apply(Add((Item("a", Name("b")),)), Named("E"))
@@ -216,13 +218,13 @@ def test_what_papers_leave_out() -> None:
 def test_programs() -> None:
     text = "CESAR A ; B INTO X; EVENT X x -- ; CESAR\n; cesar X; FROM X EVENT X y ; CESAR A"
     first, second, third, fourth, fifth = parse(text).queries
-    assert first == Query(Algebra((), Then(A, B, TRUE)), into="X")
-    assert second == Query(Event(("X",), "x"))
-    assert third == Query(Algebra((), Named("X")))
-    assert fourth.pattern == Event(("X",), "y")
-    assert fifth == Query(Algebra((), A))
-    assert parse("CESAR A ;").queries == (Query(Algebra((), A)),)
-    assert parse("EVENT A a;\n/* CESAR */ CESAR A").queries[1] == Query(Algebra((), A))
+    assert first == QueryTree(Algebra((), Then(A, B, TRUE)), into="X")
+    assert second == QueryTree(EventPattern(("X",), "x"))
+    assert third == QueryTree(Algebra((), Named("X")))
+    assert fourth.pattern == EventPattern(("X",), "y")
+    assert fifth == QueryTree(Algebra((), A))
+    assert parse("CESAR A ;").queries == (QueryTree(Algebra((), A)),)
+    assert parse("EVENT A a;\n/* CESAR */ CESAR A").queries[1] == QueryTree(Algebra((), A))
 
 
 def test_that_the_words_are_names_in_other_queries() -> None:

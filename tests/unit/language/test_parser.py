@@ -6,7 +6,7 @@ from cepheid import CepheidError, ParseError
 from cepheid.language import parse, print_program
 from cepheid.pattern.expressions import types
 from cepheid.pattern.expressions.nodes import (
-    Aggregate,
+    AggregateCall,
     And,
     Arithmetic,
     Attribute,
@@ -25,24 +25,24 @@ from cepheid.pattern.expressions.nodes import (
 from cepheid.pattern.tree.nodes import (
     AnyOrder,
     Either,
-    Event,
+    EventPattern,
+    FromStream,
     Maybe,
     Negation,
     Output,
-    Pattern,
-    Query,
+    PatternTree,
+    QueryTree,
     Repeat,
-    Return,
+    ReturnItem,
     Selection,
     Seq,
     Strategy,
-    Stream,
     Ties,
     Window,
 )
 
 
-def pattern(text: str) -> Pattern:
+def pattern(text: str) -> PatternTree:
     return parse(f"PATTERN {text}").queries[0].pattern
 
 
@@ -61,30 +61,38 @@ ONE = Literal(1, types.INT)
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("A a", Event(("A",), "a")),
-        ("SHELF-READING", Event(("SHELF-READING",))),
-        ("`Shelf 1` a", Event(("Shelf 1",), "a")),
-        ("ANY(A, B) c", Event(("A", "B"), "c")),
+        ("A a", EventPattern(("A",), "a")),
+        ("SHELF-READING", EventPattern(("SHELF-READING",))),
+        ("`Shelf 1` a", EventPattern(("Shelf 1",), "a")),
+        ("ANY(A, B) c", EventPattern(("A", "B"), "c")),
         (
             "SEQ(A a, !(B b), ~C c, ¬ D)",
-            Seq((Event(("A",), "a"), *map(Negation, (Event(("B",), "b"), Event(("C",), "c"), Event(("D",)))))),
+            Seq(
+                (
+                    EventPattern(("A",), "a"),
+                    *map(Negation, (EventPattern(("B",), "b"), EventPattern(("C",), "c"), EventPattern(("D",)))),
+                )
+            ),
         ),
-        ("(A a, B b)", Seq((Event(("A",), "a"), Event(("B",), "b")))),
-        ("A+ a[]", Repeat(Event(("A",), "a"), 1, None)),
-        ("A+ a", Repeat(Event(("A",), "a"), 1, None)),
-        ("A* a[]", Repeat(Event(("A",), "a"), 0, None)),
-        ("A{2,4} a[]", Repeat(Event(("A",), "a"), 2, 4)),
-        ("A{2,} a[]", Repeat(Event(("A",), "a"), 2, None)),
-        ("A{2} a[]", Repeat(Event(("A",), "a"), 2, 2)),
-        ("A? a", Maybe(Event(("A",), "a"))),
-        ("A a OR B b", Either((Event(("A",), "a"), Event(("B",), "b")))),
-        ("OR(A a, B b)", Either((Event(("A",), "a"), Event(("B",), "b")))),
-        ("A a AND B b OR C c", Either((AnyOrder((Event(("A",), "a"), Event(("B",), "b"))), Event(("C",), "c")))),
-        ("(SEQ(A a, B b))+", Repeat(Seq((Event(("A",), "a"), Event(("B",), "b"))), 1, None)),
-        ("SEQ(A a, B b){2}", Repeat(Seq((Event(("A",), "a"), Event(("B",), "b"))), 2, 2)),
+        ("(A a, B b)", Seq((EventPattern(("A",), "a"), EventPattern(("B",), "b")))),
+        ("A+ a[]", Repeat(EventPattern(("A",), "a"), 1, None)),
+        ("A+ a", Repeat(EventPattern(("A",), "a"), 1, None)),
+        ("A* a[]", Repeat(EventPattern(("A",), "a"), 0, None)),
+        ("A{2,4} a[]", Repeat(EventPattern(("A",), "a"), 2, 4)),
+        ("A{2,} a[]", Repeat(EventPattern(("A",), "a"), 2, None)),
+        ("A{2} a[]", Repeat(EventPattern(("A",), "a"), 2, 2)),
+        ("A? a", Maybe(EventPattern(("A",), "a"))),
+        ("A a OR B b", Either((EventPattern(("A",), "a"), EventPattern(("B",), "b")))),
+        ("OR(A a, B b)", Either((EventPattern(("A",), "a"), EventPattern(("B",), "b")))),
+        (
+            "A a AND B b OR C c",
+            Either((AnyOrder((EventPattern(("A",), "a"), EventPattern(("B",), "b"))), EventPattern(("C",), "c"))),
+        ),
+        ("(SEQ(A a, B b))+", Repeat(Seq((EventPattern(("A",), "a"), EventPattern(("B",), "b"))), 1, None)),
+        ("SEQ(A a, B b){2}", Repeat(Seq((EventPattern(("A",), "a"), EventPattern(("B",), "b"))), 2, 2)),
     ],
 )
-def test_patterns(text: str, tree: Pattern) -> None:
+def test_patterns(text: str, tree: PatternTree) -> None:
     assert pattern(text) == tree
 
 
@@ -95,7 +103,7 @@ def test_patterns(text: str, tree: Pattern) -> None:
         ("a[i].x == a[i-1].x", Compare("=", a(Index.CURRENT), a(Index.PREVIOUS))),
         ("a[a.LEN].x ≠ a[].x", Compare("!=", a(Index.LAST), a(Index.EACH))),
         ("a.LEN >= b.LEN", Compare(">=", Length("a"), Attribute("b", Index.ONE, "LEN"))),
-        ("a[i].x > avg(a[..i-1].x)", Compare(">", a(Index.CURRENT), Aggregate("avg", a(Index.BEFORE)))),
+        ("a[i].x > avg(a[..i-1].x)", Compare(">", a(Index.CURRENT), AggregateCall("avg", a(Index.BEFORE)))),
         ("b.x < 80%*a[1].x", Compare("<", B, Arithmetic("*", Literal(0.8, types.FLOAT), a(Index.FIRST)))),
         ("b.x %500==0", Compare("=", Arithmetic("%", B, Literal(500, types.INT)), Literal(0, types.INT))),
         ("b.from = 'it''s'", Compare("=", Attribute("b", Index.ONE, "from"), Literal("it's", types.STRING))),
@@ -139,15 +147,15 @@ def test_all_clauses_in_any_order() -> None:
     """
     query = parse(text).queries[0]
     x = Attribute("a", Index.ONE, "x")
-    assert query == Query(
-        pattern=Event(("A",), "a"),
-        streams=(Stream("s"),),
+    assert query == QueryTree(
+        pattern=EventPattern(("A",), "a"),
+        streams=(FromStream("s"),),
         strategies=(Selection(Strategy.NEXT, ("a",)),),
         where=(SameValue("id"),),
         partition_by=query.partition_by,
         within=Window(Literal(2, types.INT), "hours"),
         having=Compare(">", x, ONE),
-        returns=(Return(x, "x"), Return(Arithmetic("+", x, ONE), "y")),
+        returns=(ReturnItem(x, "x"), ReturnItem(Arithmetic("+", x, ONE), "y")),
         into="N",
         output=Output.NON_OVERLAP,
         ties=Ties.SIMULTANEOUS,

@@ -10,7 +10,7 @@ from rule_sets import heads
 
 import cepheid as cep
 from cepheid.api.many import framed_texts
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.language import frames, template
 
@@ -136,7 +136,7 @@ def test_conditions_that_came_before_are_neither_parsed_nor_compiled(monkeypatch
     def never(*_: object) -> None:
         raise AssertionError
 
-    for module, name in ((frames, "parse"), (Options, "compiled_program"), (CompiledQuery, "__init__")):
+    for module, name in ((frames, "parse"), (SharedOptions, "compiled_program"), (CompiledQuery, "__init__")):
         monkeypatch.setattr(module, name, never)
     more = [PAIR.format("a.x > 2", 7), PAIR.format("a.x = 4 AND b.y = 2", 5), PAIR.format("b.y = 2", 5)]
     session.add(more, ids=["u5", "u4", "u6"])
@@ -153,7 +153,7 @@ def test_few_skeletons_that_came_before_are_neither_parsed_nor_checked_again(mon
     def never(*_: object) -> None:
         raise AssertionError
 
-    for module, name in ((template, "parse"), (Options, "compiled_program")):
+    for module, name in ((template, "parse"), (SharedOptions, "compiled_program")):
         with monkeypatch.context() as patched:
             patched.setattr(module, name, never)
             session.add(

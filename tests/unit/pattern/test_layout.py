@@ -4,7 +4,7 @@ import pytest
 
 from cepheid import PatternError
 from cepheid.language import parse
-from cepheid.pattern.tree.layout import Layout, Mark, Move, Step, lay_out
+from cepheid.pattern.tree.layout import Layout, Mark, MarkAction, Move, lay_out
 
 
 def laid_out(pattern: str) -> Layout:
@@ -20,20 +20,20 @@ def test_sequence() -> None:
 
 def test_kleene_plus_takes_and_proceeds() -> None:
     layout = laid_out("SEQ(A+ a[], B b)")
-    assert layout.starts == (Move((Mark(Step.ENTER, 0),), 0),)
+    assert layout.starts == (Move((Mark(MarkAction.ENTER, 0),), 0),)
     take, proceed = layout.moves[0]
-    assert take == Move((Mark(Step.AGAIN, 0),), 0)
-    assert proceed == Move((Mark(Step.EXIT, 0),), 1)
+    assert take == Move((Mark(MarkAction.AGAIN, 0),), 0)
+    assert proceed == Move((Mark(MarkAction.EXIT, 0),), 1)
     assert (take.repeats, take.leaves, proceed.repeats, proceed.leaves) == (True, False, False, True)
 
 
 def test_star_can_be_passed() -> None:
     layout = laid_out("SEQ(A a, B* b[], C c)")
-    assert layout.moves[0] == (Move((Mark(Step.ENTER, 0),), 1), Move((Mark(Step.SKIP, 0),), 2))
+    assert layout.moves[0] == (Move((Mark(MarkAction.ENTER, 0),), 1), Move((Mark(MarkAction.SKIP, 0),), 2))
 
 
 def test_star_alone_has_no_empty_match() -> None:
-    assert laid_out("A* a[]").starts == (Move((Mark(Step.ENTER, 0),), 0),)
+    assert laid_out("A* a[]").starts == (Move((Mark(MarkAction.ENTER, 0),), 0),)
 
 
 def test_maybe_has_two_ways() -> None:
@@ -43,15 +43,15 @@ def test_maybe_has_two_ways() -> None:
 
 def test_negation_is_a_mark_on_the_way() -> None:
     layout = laid_out("SEQ(!(X x), A a, !(Y y), B b, !(Z z))")
-    assert layout.starts == (Move((Mark(Step.ABSENT, 0),), 0),)
-    assert layout.moves == ((Move((Mark(Step.ABSENT, 1),), 1),), (Move((Mark(Step.ABSENT, 2),), None),))
+    assert layout.starts == (Move((Mark(MarkAction.ABSENT, 0),), 0),)
+    assert layout.moves == ((Move((Mark(MarkAction.ABSENT, 1),), 1),), (Move((Mark(MarkAction.ABSENT, 2),), None),))
     assert [event.variable for event in layout.negations] == ["x", "y", "z"]
 
 
 def test_group_repeats_as_a_whole() -> None:
     layout = laid_out("SEQ((SEQ(A a, B b))+, C c)")
     assert layout.moves[0] == (Move((), 1),)
-    assert layout.moves[1] == (Move((Mark(Step.AGAIN, 0),), 0), Move((Mark(Step.EXIT, 0),), 2))
+    assert layout.moves[1] == (Move((Mark(MarkAction.AGAIN, 0),), 0), Move((Mark(MarkAction.EXIT, 0),), 2))
     assert sorted(layout.loops[0].variables) == ["a", "b"]
 
 
@@ -95,7 +95,7 @@ def test_operands_are_passed_in_the_order_of_the_text() -> None:
     loops = [sorted(loop.variables | loop.later) for loop in layout.loops]
     assert loops == [["a", "b", "c"], ["b", "c"], ["a", "b", "c"], ["a", "c"]]
     to_the_end = [move for move in layout.starts if move.target == 4]
-    assert to_the_end == [Move((Mark(Step.SKIP, 0), Mark(Step.SKIP, 1)), 4)]
+    assert to_the_end == [Move((Mark(MarkAction.SKIP, 0), Mark(MarkAction.SKIP, 1)), 4)]
 
 
 def test_no_move_is_there_twice() -> None:
@@ -113,7 +113,7 @@ def test_or_is_either() -> None:
 def test_a_repetition_of_something_that_may_be_empty_may_be_empty() -> None:
     layout = laid_out("SEQ(A a, (B? b){2,3}, C c)")
     assert layout.loops[0].low == 0
-    assert Move((Mark(Step.SKIP, 0),), 2) in layout.moves[0]
+    assert Move((Mark(MarkAction.SKIP, 0),), 2) in layout.moves[0]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from cepheid import Query
 from cepheid.pattern.binding import analysis
 from cepheid.pattern.tree.layout import Layout, lay_out
-from cepheid.pattern.tree.nodes import AnyOrder, Either, Pattern, Seq, Strategy
+from cepheid.pattern.tree.nodes import AnyOrder, Either, PatternTree, Seq, Strategy
 from cepheid.pattern.tree.walk import rewrite
 
 pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
@@ -19,10 +19,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
 Row = Mapping[str, object]
 
 
-def write_out(pattern: Pattern) -> Pattern:
+def write_out(pattern: PatternTree) -> PatternTree:
     """The pattern with each AND as an OR of sequences."""
 
-    def change(node: Pattern) -> Pattern:
+    def change(node: PatternTree) -> PatternTree:
         if not isinstance(node, AnyOrder):
             return node
         return Either(tuple(Seq(order) for order in permutations(node.parts)), span=node.span)
@@ -30,7 +30,7 @@ def write_out(pattern: Pattern) -> Pattern:
     return rewrite(pattern, change)
 
 
-def lay_out_in_full(pattern: Pattern) -> Layout:
+def lay_out_in_full(pattern: PatternTree) -> Layout:
     return lay_out(write_out(pattern))
 
 

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.pictures import Edge, Graph, Kind, Node, Style, drawn, to_mermaid, to_svg, to_text
+from cepheid.pictures import Edge, Graph, Node, NodeKind, Style, drawn, to_mermaid, to_svg, to_text
 
 ODD = 'a \\n & <x> &amp; "q" `;#'
 GRAPH = Graph(
     (
-        Node("begin", kind=Kind.START),
+        Node("begin", kind=NodeKind.START),
         Node("s0", (ODD,)),
-        Node("s1", ("down", "two"), Kind.FINAL),
-        Node("gone", ("no match",), Kind.DROPPED),
+        Node("s1", ("down", "two"), NodeKind.FINAL),
+        Node("gone", ("no match",), NodeKind.DROPPED),
     ),
     (
         Edge("begin", "s0"),

@@ -5,7 +5,7 @@ import pytest
 
 from cepheid import Query
 from cepheid.language import print_expression
-from cepheid.plan.bounds import Bound, bounds_of, most_bounded
+from cepheid.plan.bounds import StackBound, bounds_of, most_bounded
 from cepheid.plan.join import Join, make_join
 
 SCHEMA = pa.schema({"ts": pa.int64(), "type": pa.string(), "x": pa.int64(), "y": pa.int64(), "s": pa.string()})
@@ -16,7 +16,7 @@ def join(condition: str, pattern: str = "A a, B b, C c", partition: tuple[str, .
     return make_join(query.compiled.bind(query.compiled.schema(SCHEMA))[0], partition)
 
 
-def told(bounds: tuple[Bound, ...]) -> list[tuple[str, str, str]]:
+def told(bounds: tuple[StackBound, ...]) -> list[tuple[str, str, str]]:
     return [(bound.column.column, bound.operator, print_expression(bound.joint.test.original)) for bound in bounds]
 
 

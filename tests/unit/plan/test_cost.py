@@ -9,7 +9,7 @@ import pytest
 from cepheid import Query
 from cepheid.plan.cost import INTERPRETED, TREE_PLUS, TREE_TIMES, Costs
 from cepheid.plan.join import make_join
-from cepheid.plan.spec import AUTOMATON, STACKS, TREE, PlanSpec, Way
+from cepheid.plan.spec import AUTOMATON, STACKS, TREE, PlanKind, PlanSpec
 from cepheid.plan.statistics import Statistics
 
 SCHEMA = pa.schema({"ts": pa.int64(), "type": pa.string(), "k": pa.int64(), "x": pa.int64()})
@@ -22,7 +22,7 @@ def costs(where: str, shares: tuple[float, ...], selectivity: tuple[float, ...],
 
 
 def cheapest(known: Costs) -> tuple[str, ...]:
-    orders = [PlanSpec(Way.LAZY, order) for order in permutations("abc")]
+    orders = [PlanSpec(PlanKind.LAZY, order) for order in permutations("abc")]
     return min(orders, key=lambda plan: known.chain(plan).nanoseconds).order
 
 
@@ -55,7 +55,7 @@ def test_that_keys_divide_the_work() -> None:
 
 def test_that_a_tree_is_the_best_order_and_the_choice() -> None:
     known = costs("a.x < b.x", (0.3, 0.01, 0.3), (0.5,))
-    chains = [known.chain(PlanSpec(Way.LAZY, order)) for order in permutations("abc")]
+    chains = [known.chain(PlanSpec(PlanKind.LAZY, order)) for order in permutations("abc")]
     best = min(chains, key=lambda one: one.nanoseconds)
     expected = replace(best, plan=TREE, nanoseconds=TREE_TIMES * best.nanoseconds + TREE_PLUS)
     assert known.tree(TREE, chains) == expected

@@ -8,7 +8,7 @@ import pytest
 
 from cepheid import Query, UsageError
 from cepheid.plan.join import Join, make_join
-from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, TREE, PlanSpec, Way, order_of, read_plan
+from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, TREE, PlanKind, PlanSpec, order_of, read_plan
 
 SCHEMA = pa.schema({"ts": pa.int64(), "type": pa.string(), "x": pa.int64()})
 EMPTY = SCHEMA.empty_table()
@@ -27,8 +27,8 @@ def join(text: str) -> Join:
         ("automaton", AUTOMATON),
         ("stacks", STACKS),
         (" tree ", TREE),
-        ("lazy(c,b,a)", PlanSpec(Way.LAZY, ("c", "b", "a"))),
-        ("lazy( c , b )", PlanSpec(Way.LAZY, ("c", "b"))),
+        ("lazy(c,b,a)", PlanSpec(PlanKind.LAZY, ("c", "b", "a"))),
+        ("lazy( c , b )", PlanSpec(PlanKind.LAZY, ("c", "b"))),
     ],
 )
 def test_a_plan_that_is_read(text: str, choice: PlanSpec) -> None:

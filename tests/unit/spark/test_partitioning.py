@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.spark.partitioning import Partitioning, choose_partitioning
+from cepheid.spark.partitioning import SparkPartitioning, choose_partitioning
 
 EVENTS = pa.schema(
     [
@@ -112,7 +112,7 @@ def test_a_window_of_time_can_be_searched_in_slices(text, window, back, reason):
     found = of(text)
     assert (found.window, found.lookback) == (window, back)
     assert reason in found.not_by_time
-    assert isinstance(found, Partitioning)
+    assert isinstance(found, SparkPartitioning)
     assert bool(found.not_by_time) is (window is None)
 
 

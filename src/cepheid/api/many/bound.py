@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.api.many.framed_texts import check_texts
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.problems import Problems, told
 from cepheid.api.many.read_rules import example
 from cepheid.api.many.shaping import by_types_alone, key_of_types, shaping
 from cepheid.engine.encoding.arrow import to_numpy
 from cepheid.engine.many.protocol import constant_column
-from cepheid.engine.many.routed.variants import Template as VariedTemplate
+from cepheid.engine.many.routed.variants import VariedTemplate
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError
 from cepheid.pattern.binding.schema import Schema
@@ -25,7 +25,7 @@ from cepheid.pattern.expressions.types import Kind, from_arrow
 from cepheid.pattern.templates.rule_columns import NotJoinedError
 
 
-def check_bound(rules: RuleSet, options: Options, schema: Schema, problems: Problems) -> None:
+def check_bound(rules: RuleSet, options: SharedOptions, schema: Schema, problems: Problems) -> None:
     """What is wrong with rules on events of a schema."""
     for some in rules.rules:
         template = rules.templates[some.template]
@@ -40,7 +40,7 @@ def check_bound(rules: RuleSet, options: Options, schema: Schema, problems: Prob
             sound.add(key)
 
 
-def _check(template: Template, rules: Rules, options: Options, schema: Schema, problems: Problems) -> bool:
+def _check(template: Template, rules: Rules, options: SharedOptions, schema: Schema, problems: Problems) -> bool:
     """The same of rules that differ in values of which, but for texts, only the type matters.
 
     A text may be read as a time in one rule, and be none in another. Whether all are right, with any such values.
@@ -93,7 +93,7 @@ def _texts(template: Template, rules: Rules) -> list[str]:
     return [name for name, arrow in types.items() if name not in tried and from_arrow(arrow).kind is Kind.STRING]
 
 
-def _binds(template: Template, values: Mapping[str, object], options: Options, schema: Schema) -> bool:
+def _binds(template: Template, values: Mapping[str, object], options: SharedOptions, schema: Schema) -> bool:
     try:
         options.compiled(template, values).bind(schema)
     except CepheidError:

@@ -10,19 +10,19 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.api.history import Life
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.matching import match_until
 from cepheid.api.query import Query
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.lifetimes import Lifetimes
-from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import Rules, RuleSet
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import CepheidWarning
 from cepheid.pattern.binding.schema import make_schema
 
 
-def each_query(rules: RuleSet, options: Options) -> Iterator[tuple[int, int, Query]]:
+def each_query(rules: RuleSet, options: SharedOptions) -> Iterator[tuple[int, int, Query]]:
     """The number of each rule, its template, and its query."""
     for some in rules.rules:
         template = rules.templates[some.template]
@@ -30,12 +30,14 @@ def each_query(rules: RuleSet, options: Options) -> Iterator[tuple[int, int, Que
             yield int(number), some.template, options.query(template, values)
 
 
-def match_each(rules: RuleSet, options: Options, events: pa.Table, lives: Lifetimes | None = None) -> list[Found]:
+def match_each(
+    rules: RuleSet, options: SharedOptions, events: pa.Table, lives: Lifetimes | None = None
+) -> list[RuleMatches]:
     """What each query gives alone, by the reference, on the events of its lifetime."""
-    found: list[Found] = []
+    found: list[RuleMatches] = []
     for number, template, query in each_query(rules, options):
         matches = match_alone(query, events, *((None, None) if lives is None else lives.of(number)))
-        found.append(Found(template, np.full(len(matches), number), matches))
+        found.append(RuleMatches(template, np.full(len(matches), number), matches))
     return found
 
 
@@ -49,7 +51,7 @@ def match_alone(query: Query, events: pa.Table, since: int | None, until: int | 
         return match_until(query, own, life.known(None))
 
 
-def no_matches(rules: RuleSet, options: Options, events: pa.Schema, template: int, number: int | None) -> Matches:
+def no_matches(rules: RuleSet, options: SharedOptions, events: pa.Schema, template: int, number: int | None) -> Matches:
     """The matches of a rule that has none; number: None for any rule of the template."""
     empty = events.empty_table()
     for some in rules.rules:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.problems import Problems
 from cepheid.api.many.windows import read_windows
 from cepheid.api.read_program import read_program
@@ -53,7 +53,7 @@ def _is_common(frame: Frame, found: Cut) -> bool:
 
 
 def rules_of_frame(
-    framed: Framed, number: int, texts: Sequence[str], numbers: Any, name: Any, options: Options
+    framed: Framed, number: int, texts: Sequence[str], numbers: Any, name: Any, options: SharedOptions
 ) -> tuple[Template, Rules]:
     """A template for the texts of a frame, and these. numbers: of the rules, by text."""
     frame = framed.frames[number]
@@ -64,7 +64,7 @@ def rules_of_frame(
 
 
 def check_texts(
-    template: Template, rules: Rules, options: Options, problems: Problems, schema: Schema | None = None
+    template: Template, rules: Rules, options: SharedOptions, problems: Problems, schema: Schema | None = None
 ) -> None:
     """What is wrong with texts, whatever the events are, or on events of a schema: each is told by its own error."""
     checked = _Checked(template, rules, options, schema)
@@ -89,7 +89,7 @@ _NO_TIME = "\x00"  # a text that can be read as nothing else
 
 
 class _Checked:
-    def __init__(self, template: Template, rules: Rules, options: Options, schema: Schema | None) -> None:
+    def __init__(self, template: Template, rules: Rules, options: SharedOptions, schema: Schema | None) -> None:
         self.template = template
         self.rules = rules
         self.options = options

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.matches.matches import Matches, require
 from cepheid.engine.matches.pandas_frame import to_frame
@@ -44,7 +44,7 @@ class ManyMatches:
     """
 
     def __init__(
-        self, rules: RuleSet, found: Sequence[Found], nothing: Nothing, templates: Sequence[int] | None = None
+        self, rules: RuleSet, found: Sequence[RuleMatches], nothing: Nothing, templates: Sequence[int] | None = None
     ) -> None:
         self._rules = rules
         self._templates = sorted({one.template for one in rules.rules}) if templates is None else templates
@@ -165,7 +165,7 @@ class ManyMatches:
     @property
     def outputs(self) -> Mapping[Any, ManyMatches]:
         """The matches of each template by its name, which may have columns of their own."""
-        return Outputs(self)
+        return MatchesByTemplate(self)
 
     def of_template(self, template: int) -> ManyMatches:
         """The matches of the rules of one template."""
@@ -229,8 +229,8 @@ class ManyMatches:
     def head(self, count: int) -> pa.Table:
         """The first matches, as `to_arrow` has them."""
         parts, places, numbers = (one[:count] for one in self._order)
-        own = [Found(self._found[p].template, numbers[k : k + 1], _taken(self._found[p].matches, places[k : k + 1]))
-               for k, p in enumerate(parts)]  # fmt: skip
+        taken = [(self._found[p], _taken(self._found[p].matches, places[k : k + 1])) for k, p in enumerate(parts)]
+        own = [RuleMatches(rule.template, numbers[k : k + 1], matches) for k, (rule, matches) in enumerate(taken)]
         return ManyMatches(self._rules, own, self._nothing).to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -248,7 +248,7 @@ class ManyMatches:
         return frame
 
 
-class Outputs(Mapping[Any, ManyMatches]):
+class MatchesByTemplate(Mapping[Any, ManyMatches]):
     """The matches of each template, by its name."""
 
     def __init__(self, matches: ManyMatches) -> None:

@@ -20,7 +20,7 @@ from cepheid.pattern.tree.nodes import Program
 
 
 @dataclass(frozen=True)
-class Options:
+class SharedOptions:
     """The parameters, functions and roles of columns that all queries share; and what texts were read so far."""
 
     params: Mapping[str, object]
@@ -38,12 +38,12 @@ class Options:
         """The roles of columns."""
         return read_roles(self.time, self.type, self.order_by, self.types, self.unit, self.start)
 
-    def checked(self) -> Options:
+    def checked(self) -> SharedOptions:
         """The same, of which all is known to be right."""
         _ = self.roles
         return replace(self, params=read_params(self.params), functions=read_functions(self.functions))
 
-    def like(self, query: Query) -> Options:
+    def like(self, query: Query) -> SharedOptions:
         """The roles of columns that a query has."""
         own = query.compiled.roles
         return replace(

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cepheid.api.many.framed_texts import TOLD_ALONE, check_texts, rules_of_frame, texts_of_frames
 from cepheid.api.many.ids import check_ids
-from cepheid.api.many.options import Options, check_roles
+from cepheid.api.many.options import SharedOptions, check_roles
 from cepheid.api.many.problems import Problems
 from cepheid.api.many.read_rules import of_template
 from cepheid.api.query import Query
@@ -19,10 +19,10 @@ from cepheid.api.read_program import read_program
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError, UsageError
 from cepheid.language.skeleton import cut
-from cepheid.language.template import Reading, Wrong, read_cut
+from cepheid.language.template import ReadTexts, WrongTexts, read_cut
 
 
-def read_template(name: Any, source: Any, options: Options) -> Template:
+def read_template(name: Any, source: Any, options: SharedOptions) -> Template:
     """A template: its own errors, such as those of the text, are raised at once."""
     try:
         if isinstance(source, Query):
@@ -36,7 +36,7 @@ def read_template(name: Any, source: Any, options: Options) -> Template:
         raise type(error)(error.code, told, error.remedy, error.span) from None
 
 
-def read_templates(source: Any, options: Options) -> list[Template]:
+def read_templates(source: Any, options: SharedOptions) -> list[Template]:
     """One template without a name, or several with names."""
     if not isinstance(source, Mapping):
         return [read_template(None, source, options)]
@@ -52,9 +52,9 @@ def is_list(source: object) -> bool:
     return isinstance(source, Iterable) and not one
 
 
-def with_roles_of(source: Any, options: Options) -> Options:
+def with_roles_of(source: Any, options: SharedOptions) -> SharedOptions:
     """The roles that the first `Query` has, where none are given."""
-    if options.roles != Options({}, {}).roles:
+    if options.roles != SharedOptions({}, {}).roles:
         return options
     some = source.values() if isinstance(source, Mapping) else source if isinstance(source, list) else [source]
     found = next((one for one in some if isinstance(one, Query)), None)
@@ -62,7 +62,12 @@ def with_roles_of(source: Any, options: Options) -> Options:
 
 
 def read_list(
-    queries: Sequence[Any], ids: pa.Array, options: Options, *, collect: bool, report: Callable[[int], object] | None
+    queries: Sequence[Any],
+    ids: pa.Array,
+    options: SharedOptions,
+    *,
+    collect: bool,
+    report: Callable[[int], object] | None,
 ) -> tuple[RuleSet, Problems]:
     """A list of queries as rules: those whose texts differ in constants alone are of one template."""
     problems = Problems(ids, collect=collect, what="query")
@@ -88,7 +93,7 @@ def _texts(
     texts: Sequence[str],
     numbers: Any,
     ids: pa.Array,
-    options: Options,
+    options: SharedOptions,
     problems: Problems,
     report: Callable[[int], object] | None,
 ) -> Iterator[_Part]:
@@ -110,7 +115,7 @@ def _texts(
     yield from _read(read_cut(cut(rest), options.known.drafts), rest, numbers[places], ids, options, problems)
 
 
-def _tell(wrong: Sequence[Wrong], texts: Sequence[str], numbers: Any, problems: Problems) -> None:
+def _tell(wrong: Sequence[WrongTexts], texts: Sequence[str], numbers: Any, problems: Problems) -> None:
     """Errors of texts, each with its place in it."""
     for one in wrong:
         for place in one.texts:
@@ -118,7 +123,7 @@ def _tell(wrong: Sequence[Wrong], texts: Sequence[str], numbers: Any, problems: 
 
 
 def _read(
-    reading: Reading, texts: Sequence[str], numbers: Any, ids: pa.Array, options: Options, problems: Problems
+    reading: ReadTexts, texts: Sequence[str], numbers: Any, ids: pa.Array, options: SharedOptions, problems: Problems
 ) -> Iterator[_Part]:
     """A template for each program that is left without constants."""
     _tell(reading.wrong, texts, numbers, problems)
@@ -139,7 +144,7 @@ def _told(report: Callable[[int], object], done: int) -> None:
     report(done)
 
 
-def _error_of(text: str, options: Options, known: CepheidError) -> CepheidError:
+def _error_of(text: str, options: SharedOptions, known: CepheidError) -> CepheidError:
     """What is wrong with a text, with the place in it."""
     try:
         options.compiled(Template(None, read_program(text), (), options.params, options.functions), {})
@@ -151,7 +156,7 @@ def _error_of(text: str, options: Options, known: CepheidError) -> CepheidError:
 def _objects(
     queries: Sequence[Any],
     ids: pa.Array,
-    options: Options,
+    options: SharedOptions,
     problems: Problems,
     report: Callable[[int], object] | None,
 ) -> Iterator[_Part]:

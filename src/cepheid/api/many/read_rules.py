@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from cepheid.api.events import to_table
 from cepheid.api.many.ids import BAD_RULES, as_ids, check_ids
 from cepheid.api.many.mixed_columns import ColumnReader, RuleTable
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.problems import Problems
 from cepheid.api.many.shaping import by_types_alone, key_of_types
 from cepheid.api.many.windows import read_windows
@@ -53,7 +53,7 @@ def speaking_of_rules() -> Iterator[None]:
 
 
 def read_rules(
-    templates: Sequence[Template], given: RuleTable, options: Options, *, id: str, named: bool, collect: bool
+    templates: Sequence[Template], given: RuleTable, options: SharedOptions, *, id: str, named: bool, collect: bool
 ) -> tuple[RuleSet, Problems]:
     """The rules of a table. id: the column of their ids; named: a column says of which template each is."""
     rules = given.table
@@ -117,7 +117,7 @@ def _places(templates: Sequence[Template], rules: pa.Table, problems: Problems) 
 
 
 def of_template(
-    number: int, template: Template, numbers: Any, rows: pa.Table, options: Options, problems: Problems
+    number: int, template: Template, numbers: Any, rows: pa.Table, options: SharedOptions, problems: Problems
 ) -> Rules:
     """The rules of one template, and what is wrong with their values."""
     columns = {constant_column(name): rows.column(name) for name in template.parameters}
@@ -141,7 +141,7 @@ def of_template(
 
 
 def check_template(
-    template: Template, rules: Rules, options: Options, problems: Problems, columns: Sequence[str]
+    template: Template, rules: Rules, options: SharedOptions, problems: Problems, columns: Sequence[str]
 ) -> None:
     """Whether a template can be a query, with values of the types that the columns have; its own errors are raised."""
     key, sound = key_of_types(template, rules), options.known.sound(None)

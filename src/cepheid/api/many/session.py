@@ -28,11 +28,11 @@ from cepheid.api.shown_session import session_line
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.times import from_ticks, time_value, to_ticks
 from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
-from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.stream.late import LateFilter
-from cepheid.engine.stream.parts import FlatSink, Sink, Source
+from cepheid.engine.stream.parts import FlatSink, PartSource, Sink
 from cepheid.engine.stream.retyped import as_types, typed_like
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.snapshot import telling_damage, to_bytes
@@ -215,14 +215,14 @@ class ManySession:
     def _run(self, now: int | None) -> ManyMatches:
         return self._given(self._advance(now))
 
-    def _advance(self, now: int | None) -> list[Found]:
+    def _advance(self, now: int | None) -> list[RuleMatches]:
         assert self._stream is not None
         self._failed = True  # until it has succeeded
         found = self._stream.advance(now)
         self._failed = False
         return found
 
-    def _given(self, found: list[Found]) -> ManyMatches:
+    def _given(self, found: list[RuleMatches]) -> ManyMatches:
         assert self._schema is not None
         given = ManyMatches(self._rules, found, partial(no_matches, self._rules, self._options, self._schema.arrow))
         self._matches += len(given)
@@ -378,7 +378,7 @@ class ManySession:
         self._events += arrival.count
         return arrival.count
 
-    def reach(self, watermark: int | None) -> list[Found]:
+    def reach(self, watermark: int | None) -> list[RuleMatches]:
         """Move the watermark, in ticks; None: the stream ends. Return the matches that became certain."""
         self._watermark = self._watermark if watermark is None else watermark
         return self._advance(watermark)
@@ -464,7 +464,7 @@ class ManySession:
             header["untyped"] = None if seen is None else flat.table("untyped", seen)
         return header
 
-    def load(self, header: dict[str, Any], source: Source, stream: ManyStream | None = None) -> None:
+    def load(self, header: dict[str, Any], source: PartSource, stream: ManyStream | None = None) -> None:
         """Take up a state, in a new session; the rules are those of the state, after those that it does not have.
 
         stream: what has run the same rules, if that is at hand.

@@ -29,7 +29,7 @@ def _asked(node: ex.Expression) -> Iterator[ex.Expression]:
     match node:
         case ex.Like(pattern=pattern) | ex.RLike(pattern=pattern):
             yield pattern
-        case ex.Aggregate(share=share) if share is not None:
+        case ex.AggregateCall(share=share) if share is not None:
             yield share
         case ex.Call(function=function, arguments=arguments) if function.lower() in _WITH_UNIT:
             yield from arguments

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from cepheid.api.many.framed_texts import samples
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.read_rules import example
 from cepheid.api.observed import observe
 from cepheid.api.surprises import Surprises
@@ -21,7 +21,7 @@ MOST_TEMPLATES, MOST_EVENTS = 16, 100_000
 _CODES = ("CEP005", "CEP008", "CEP009")  # of windows, which each rule has its own, nothing is said
 
 
-def surprises_of(rules: RuleSet, options: Options, schema: Schema, events: pa.Table) -> Iterator[CepheidWarning]:
+def surprises_of(rules: RuleSet, options: SharedOptions, schema: Schema, events: pa.Table) -> Iterator[CepheidWarning]:
     """What the first events say about the first templates: types that none has, keys that are all NULL, units."""
     some, whole = events.slice(0, MOST_EVENTS), events.num_rows <= MOST_EVENTS
     times = ticks(schema, some)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.options import stable
 from cepheid.api.read_program import read_program
 from cepheid.engine.many.rules import Rules, RuleSet, Template
-from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.errors import UsageError
 from cepheid.language import print_program
 from cepheid.pattern.binding.schema import Roles
@@ -52,7 +52,7 @@ def write_rule_set(rules: RuleSet, sink: Sink) -> dict[str, Any]:
     }
 
 
-def read_rule_set(saved: dict[str, Any], source: Source, known: RuleSet, options: Options) -> RuleSet:
+def read_rule_set(saved: dict[str, Any], source: PartSource, known: RuleSet, options: SharedOptions) -> RuleSet:
     """The rules of a snapshot. known: those of the `Queries`, whose templates they have."""
     by_mark = {mark_of(template, known.roles): template for template in known.templates}
     templates = tuple(_template(one, by_mark, options) for one in saved["templates"])
@@ -68,7 +68,7 @@ def read_rule_set(saved: dict[str, Any], source: Source, known: RuleSet, options
     return RuleSet(templates, rules, _one_array(source.table(saved["ids"])), known.roles)
 
 
-def _template(saved: dict[str, Any], known: dict[str, Template], options: Options) -> Template:
+def _template(saved: dict[str, Any], known: dict[str, Template], options: SharedOptions) -> Template:
     found = known.get(saved["mark"])
     if found is None:  # one that was added, or that the rules now have no longer
         read = read_program(saved["text"])

@@ -32,7 +32,7 @@ _SAMPLE, _FEW_WORDS = 1024, 256
 """Strings that are looked at, and how many different ones are worth a dictionary."""
 
 
-class Ties:
+class TiedRows:
     """Rows that are tied, in groups. rows: in the order that is known so far, groups one after the other.
 
     whole: the rows are all rows of a table, as they are there.
@@ -159,7 +159,7 @@ def _in_one(column: pa.ChunkedArray) -> pa.Array:
 
 def ranks(array: pa.Array) -> Any:
     """Numbers that sort as the values do: 0 for NULL, and from 1 on for others."""
-    ties = Ties(np.arange(len(array)), np.zeros(len(array), np.int64), whole=True)
+    ties = TiedRows(np.arange(len(array)), np.zeros(len(array), np.int64), whole=True)
     ties._split_by(_keys(array))
     rows, nulls = ties.rows, _nulls(array)
     first = np.ones(len(array), bool)  # of those that are equal

@@ -28,7 +28,7 @@ class _Vectorised:
     """A conjunct that is computed on whole columns."""
 
     original: ex.Expression
-    code: n.Expression
+    code: n.Expr
     arrays: tuple[EventArray, ...]
     constants: tuple[Constant, ...]
 

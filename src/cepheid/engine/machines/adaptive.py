@@ -25,11 +25,11 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision, decide
-from cepheid.engine.planning.remembered import Remembered
+from cepheid.engine.planning.remembered import RememberedDecision
 from cepheid.engine.planning.sample import ENOUGH, take_sample, type_shares
 from cepheid.pattern.tree.nodes import Output
 from cepheid.pattern.tree.partitioning import Partitioning
-from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way
+from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanKind, PlanSpec
 from cepheid.plan.statistics import Statistics, moved
 
 LOOK, EVERY, AGAIN = 2_048, 8_192, 131_072
@@ -126,11 +126,11 @@ class AdaptiveMachine:
         if not self.once or self.compiled.why_not_joined or len(batch) < ENOUGH:
             return self.decide_by(batch)
         shares = type_shares(self.compiled.join, batch)
-        known: Remembered | None = self.compiled.decisions.get(self.forced)
+        known: RememberedDecision | None = self.compiled.decisions.get(self.forced)
         if known is not None and known.suits(len(batch), shares):
             return known.decision
         found = self.decide_by(batch)
-        self.compiled.decisions[self.forced] = Remembered(found, len(batch), shares)
+        self.compiled.decisions[self.forced] = RememberedDecision(found, len(batch), shares)
         return found
 
     def decide_by(self, batch: Batch) -> Decision:
@@ -139,7 +139,7 @@ class AdaptiveMachine:
 
     def rests(self, before: int = 0) -> bool:
         """Whether no check is due: a tree adapts by itself."""
-        if not isinstance(self.inner, StackMachine) or self.inner.choice.way is not Way.TREE:
+        if not isinstance(self.inner, StackMachine) or self.inner.choice.way is not PlanKind.TREE:
             return False
         return self.inner.choice.partition is None and self.events - self.sampled < AGAIN - before
 
@@ -181,8 +181,10 @@ class AdaptiveMachine:
             decision = self.decide_by(batch)
         except Unfit:  # a column that this plan does not read has values that no kernel computes with
             return
-        if decision.choice.way is Way.TREE and decision.estimates:  # rates that change are looked at again
-            decision = replace(decision, choice=next(e.plan for e in decision.estimates if e.plan.way is not Way.TREE))
+        if decision.choice.way is PlanKind.TREE and decision.estimates:  # rates that change are looked at again
+            decision = replace(
+                decision, choice=next(e.plan for e in decision.estimates if e.plan.way is not PlanKind.TREE)
+            )
         self.types_then = type_shares(self.compiled.join, batch)
         current = next((e for e in decision.estimates if e.plan.told == self.plan), None)
         best = next((e for e in decision.estimates if e.plan == decision.choice), None)
@@ -296,7 +298,7 @@ class AdaptiveMachine:
         if "plan" in facts:  # a state of stacks
             partition = facts["partition"]
             way, order = facts["plan"]
-            wanted = PlanSpec(Way(way), tuple(order)) if self.forced == AUTO else self.forced
+            wanted = PlanSpec(PlanKind(way), tuple(order)) if self.forced == AUTO else self.forced
             choice = replace(wanted, partition=None if partition is None else tuple(partition))
         self.inner = self.make(choice)
         self.inner.load(facts, arrays, rows)

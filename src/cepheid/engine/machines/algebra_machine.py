@@ -12,7 +12,7 @@ from cepheid.automaton.algebra import BEGAN, ENDED, given
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.scan_machine import ScanMachine
-from cepheid.engine.matches.made_matches import Made, joined, once
+from cepheid.engine.matches.made_matches import ScanResults, joined, once
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -30,7 +30,7 @@ class AlgebraMachine(ScanMachine):
     def begin(self, compiled: CompiledQuery, events: int, *, native: bool = False) -> None:
         """Before the first event, or all over again."""
         super().begin(compiled, events, native=native)
-        self.made: list[Made] = []  # results that were taken to make room
+        self.made: list[ScanResults] = []  # results that were taken to make room
 
     def make_room(self, *, stuck: bool) -> None:
         """The scan has stopped for want of room: instances that fork at every instant could take all the memory."""
@@ -44,7 +44,7 @@ class AlgebraMachine(ScanMachine):
         count = self.state.matches
         if count:
             starts, ends = self._given(BEGAN)[0], self._given(ENDED)[0]
-            self.made.append(Made(starts, ends, [self._column(k, type_) for k, type_ in enumerate(self._types)]))
+            self.made.append(ScanResults(starts, ends, [self._column(k, type_) for k, type_ in enumerate(self._types)]))
             self.state.take_matches()
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | Matches:

@@ -13,7 +13,7 @@ from cepheid.reference.output import (
     UNKNOWN,
     Busy,
     Partition,
-    Taken,
+    TakenSpan,
     arrange,
     choose,
     end_of,
@@ -76,7 +76,7 @@ class ChosenRuns:
                 self.busy[partition] = take(query, run)
         return arrange(query, given)
 
-    def _gives_way(self, run: Run, others: Iterable[Run], taken: Taken | None) -> bool:
+    def _gives_way(self, run: Run, others: Iterable[Run], taken: TakenSpan | None) -> bool:
         """Whether a run that is not complete or not certain can be preferred to this one."""
         query = self.query
         return any(start_of(query, one) <= start_of(query, run) and may_start(query, one, taken) for one in others)
@@ -89,7 +89,7 @@ class ChosenRuns:
     def load(self, saved: dict[str, Any], load_run: Callable[[Any], Run]) -> None:
         """From JSON."""
         self.held = [load_run(run) for run in saved["held"]]
-        self.busy = {decode(key): Taken(end, *(free or [EVER])) for key, end, *free in saved["busy"]}
+        self.busy = {decode(key): TakenSpan(end, *(free or [EVER])) for key, end, *free in saved["busy"]}
 
 
 def _may_be_in(query: Bound, run: Run, partition: Partition) -> bool:

@@ -18,7 +18,7 @@ from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.nodes import Fires
 from cepheid.plan.spec import AUTOMATON
-from cepheid.reference.own_automata import Accepted, OwnAutomaton, PartitionRuns, Run, given, instants
+from cepheid.reference.own_automata import Accepted, OwnAutomaton, OwnAutomatonRun, PartitionRuns, given, instants
 from cepheid.values.partitions import partition_key
 from cepheid.values.rows import Event, read_rows
 from cepheid.values.value import Value
@@ -148,7 +148,7 @@ class InterpretedAutomaton(WithoutCodes):
             partition = PartitionRuns(self.automaton)
             partition.seen, partition.last = saved["seen"], events[saved["last"] - base]
             partition.runs = [
-                Run(state, tuple(map(read, register)), events[first - base], number)
+                OwnAutomatonRun(state, tuple(map(read, register)), events[first - base], number)
                 for state, register, first, number in saved["runs"]
             ]
             key = partition_key(self.query.partitions, partition.last)

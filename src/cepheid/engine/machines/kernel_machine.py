@@ -9,9 +9,9 @@ from typing import Any
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
 from cepheid.engine.encoding.event_arrays import Errors, Reader, reader
-from cepheid.engine.machines.policy import ENOUGH_TO_COMPILE, ENOUGH_TO_LOOK, Policy, When
+from cepheid.engine.machines.policy import ENOUGH_TO_COMPILE, ENOUGH_TO_LOOK, CompilePolicy, Policy
 from cepheid.engine.machines.protocol import KeptRows
-from cepheid.engine.matches.choice import Choice, Events, Open
+from cepheid.engine.matches.choice import Choice, KeptEvents, Open
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -131,7 +131,7 @@ class KernelMachine(ABC):
         events: are known to come; nobody knows how many tests they need. done: how much work there was so far.
         """
         work = events + done
-        if self.policy.when is When.NEVER or self.policy.at_once:
+        if self.policy.when is CompilePolicy.NEVER or self.policy.at_once:
             return self.policy.at_once
         if work < ENOUGH_TO_LOOK:
             return False
@@ -139,7 +139,7 @@ class KernelMachine(ABC):
         if not much and not all(kernel.is_at_hand() for kernel in self.kernels):
             return False
         # All of them begin at once.
-        return self.policy.when is When.NOW or min([kernel.compile_beside() for kernel in self.kernels])
+        return self.policy.when is CompilePolicy.NOW or min([kernel.compile_beside() for kernel in self.kernels])
 
     # Events.
 
@@ -216,13 +216,13 @@ class KernelMachine(ABC):
         passed = matches if tested else keep_having(self.query, matches, rows.kept, self.tell)
         if self.chosen is None:
             return passed
-        events = Events(self.query, rows.kept, rows.base)
+        events = KeptEvents(self.query, rows.kept, rows.base)
         if self.chosen.longest:
             return self.chosen.choose_longest(passed, events, None if now is None else self.opened(now, events))
         return self.chosen.choose(passed, events, None if now is None else self.first_uncertain())
 
     @abstractmethod
-    def opened(self, now: int, events: Events) -> Open:
+    def opened(self, now: int, events: KeptEvents) -> Open:
         """With which events matches may start that are not known yet, when all events before a time are in."""
 
     @property
@@ -292,7 +292,7 @@ class KernelMachine(ABC):
 
     def load_facts(self, facts: dict[str, Any]) -> None:
         """Take up what was dumped; the kernels are those for the same NULLs, and compiled if they were."""
-        self.native |= facts["native"] and self.policy.when is not When.NEVER
+        self.native |= facts["native"] and self.policy.when is not CompilePolicy.NEVER
         self.work = facts["work"]
         self.nullable = frozenset(facts["nullable"])
         self.clock = facts["clock"]

@@ -18,7 +18,7 @@ TREE_EFFORT = 8
 """How many times longer than others the kernels of a tree take to compile: about a second."""
 
 
-class When(Enum):
+class CompilePolicy(Enum):
     """What `CEPHEID_COMPILE` can say."""
 
     NOW = "now"  # the work waits
@@ -30,18 +30,18 @@ class When(Enum):
 class Policy:
     """How the kernels of a run are compiled. `at_once`: before the first event, however few there are."""
 
-    when: When
+    when: CompilePolicy
     at_once: bool = False
 
 
 def read_policy(engine: str, *, once: bool) -> Policy:
     """Return the policy of an engine. With all events at hand (`once`) waiting is quickest; a stream never waits."""
     given = os.environ.get("CEPHEID_COMPILE", "")
-    if given and given not in {when.value for when in When}:
-        remedy = did_you_mean(given, [when.value for when in When], "values")
+    if given and given not in {when.value for when in CompilePolicy}:
+        remedy = did_you_mean(given, [when.value for when in CompilePolicy], "values")
         raise UsageError("CEP601", f"CEPHEID_COMPILE is {given!r}", remedy)
     if engine == "compiled" and has_compiler():
-        return Policy(When.NOW, at_once=True)
+        return Policy(CompilePolicy.NOW, at_once=True)
     if engine != "auto" or not has_compiler():
-        return Policy(When.NEVER)
-    return Policy(When(given) if given else When.NOW if once else When.BESIDE)
+        return Policy(CompilePolicy.NEVER)
+    return Policy(CompilePolicy(given) if given else CompilePolicy.NOW if once else CompilePolicy.BESIDE)

@@ -14,13 +14,13 @@ from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.kernel_machine import KernelMachine
-from cepheid.engine.machines.policy import Policy, When
+from cepheid.engine.machines.policy import CompilePolicy, Policy
 from cepheid.engine.machines.protocol import KeptRows
-from cepheid.engine.matches.choice import Events, Key, Open
-from cepheid.engine.matches.graph import Graph
+from cepheid.engine.matches.choice import KeptEvents, Key, Open
+from cepheid.engine.matches.graph import MatchGraph
 from cepheid.engine.matches.graph_choice import GraphChoice
 from cepheid.engine.matches.graph_matches import GraphMatches, make_decoder
-from cepheid.engine.matches.graph_walk import Walk
+from cepheid.engine.matches.graph_walk import GraphWalk
 from cepheid.engine.matches.having import Having
 from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged, concatenate
@@ -156,7 +156,7 @@ class ScanMachine(KernelMachine):
             except (TooManyRuns, Unfit) as why:
                 if batch.report is not None:
                     batch.report(-self.told)
-                again = isinstance(why, TooManyRuns) and not self.native and self.policy.when is not When.NEVER
+                again = isinstance(why, TooManyRuns) and not self.native and self.policy.when is not CompilePolicy.NEVER
                 self.begin(self.compiled if again else self.original, len(batch), native=again or self.native)
         return super().feed(batch)
 
@@ -217,10 +217,10 @@ class ScanMachine(KernelMachine):
 
     # Matches.
 
-    def graph(self) -> Graph:
+    def graph(self) -> MatchGraph:
         """The match store as it is."""
         nodes, matches = self.state.store()
-        return Graph(
+        return MatchGraph(
             nodes,
             matches,
             self.state.matches,
@@ -280,7 +280,7 @@ class ScanMachine(KernelMachine):
         state, choice = self.state, self.chosen
         if choice is None or not state.matches:
             return NONE
-        events = Events(self.query, rows.kept, rows.base)
+        events = KeptEvents(self.query, rows.kept, rows.base)
         limit = None if now is None or choice.longest else self.first_uncertain()
         if now is None or (limit is None and not choice.longest):
             found = GraphMatches(self.graph(), self.decoder, rows.base).all_if_few(FEW + FEW_EACH * state.matches)
@@ -322,11 +322,11 @@ class ScanMachine(KernelMachine):
         """The first event at which a match ends that waits in the store."""
         return self.state.first_end()
 
-    def opened(self, now: int, events: Events) -> Open:
+    def opened(self, now: int, events: KeptEvents) -> Open:
         """The first event of a run that goes on, by partition."""
         assert self.chosen is not None
         nodes, lows = self.state.open_runs(now)
-        walk = Walk(self.graph())
+        walk = GraphWalk(self.graph())
         found: dict[Key, list[tuple[int, int]]] = {}
         keys = events.keys([walk.last_event(node) for node in nodes], self.chosen.columns)
         for key, node, low in zip(keys, nodes, lows, strict=True):

@@ -12,17 +12,17 @@ from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import TREE_EFFORT, Policy
 from cepheid.engine.machines.protocol import KeptRows
-from cepheid.engine.matches.choice import Events, Open
+from cepheid.engine.matches.choice import KeptEvents, Open
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.join.kernel import JoinKernel
-from cepheid.kernel.join.output import Output
+from cepheid.kernel.join.output import MatchBuffers
 from cepheid.kernel.join.run import construct, put_aside, select
 from cepheid.kernel.join.state import StackState
 from cepheid.pattern.tree.partitioning import Partitioning
-from cepheid.plan.spec import PlanSpec, Way, order_of
+from cepheid.plan.spec import PlanKind, PlanSpec, order_of
 
 PART = 2**20
 """Events that are stored before matches are made of them."""
@@ -50,7 +50,7 @@ class StackMachine(KernelMachine):
 
     def _kernel(self) -> JoinKernel:
         """The kernels for the order, and for the columns that have NULLs so far."""
-        order = None if self.choice.way is Way.TREE else self.order
+        order = None if self.choice.way is PlanKind.TREE else self.order
         return self.compiled.join_kernel(self.join, self.nullable, order)
 
     def _new_state(self) -> StackState:
@@ -67,14 +67,14 @@ class StackMachine(KernelMachine):
             found.change_kernel(self.kernel)
         return found
 
-    def _new_output(self) -> Output:
+    def _new_output(self) -> MatchBuffers:
         spare = self.compiled.spare_parts if self.codes.once and self.native else None
-        return Output(len(self.join.positive), native=self.native, spare=spare)
+        return MatchBuffers(len(self.join.positive), native=self.native, spare=spare)
 
     @property
     def effort(self) -> int:
         """How many times longer than usual its kernels take to compile: a tree has the code for all orders."""
-        return TREE_EFFORT if self.choice.way is Way.TREE else 1
+        return TREE_EFFORT if self.choice.way is PlanKind.TREE else 1
 
     @property
     def plan(self) -> str:
@@ -186,7 +186,7 @@ class StackMachine(KernelMachine):
         self.construct(first=-1, until=until)
         self.state.drop_certain(until)
 
-    def opened(self, now: int, events: Events) -> Open:
+    def opened(self, now: int, events: KeptEvents) -> Open:
         """Any event can be the first one of a match until its window is over."""
         assert self.window is not None
         open_from = events.first_at(now - self.window + 1)

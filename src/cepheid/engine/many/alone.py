@@ -12,7 +12,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.protocol import KeptRows
-from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import Template, values_of
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache, compile_program
@@ -97,10 +97,10 @@ class Alone:
         self._fed.append(batch)
         self._events += len(batch)
 
-    def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
+    def settle(self, now: int | None, rows: KeptRows) -> list[RuleMatches]:
         """The matches that became certain."""
         fed, self._fed = self._fed, []
-        found: list[Found] = []
+        found: list[RuleMatches] = []
         over: list[int] = []
         for number, rule in self._rules.items():
             for batch in fed:
@@ -114,7 +114,7 @@ class Alone:
             over += [number] if ended else []
             matches = self._named(rule.pipeline, given)
             if len(matches):
-                found.append(Found(self._number, np.full(len(matches), number), matches))
+                found.append(RuleMatches(self._number, np.full(len(matches), number), matches))
         for number in over:
             del self._rules[number]
         return found

@@ -14,11 +14,11 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.pattern.expressions.sampled import constant_column
 from cepheid.pattern.templates.rule_columns import RULE, WINDOW
 
-__all__ = ["RULE", "WINDOW", "Found", "Router", "Tier", "constant_column"]
+__all__ = ["RULE", "WINDOW", "Router", "RuleMatches", "Tier", "constant_column"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RuleMatches:
     """Matches of one template, each with the number of its rule."""
 
     template: int
@@ -46,7 +46,7 @@ class Tier(Protocol):
     def feed(self, batch: Batch) -> None:
         """The next events, in the order of S1."""
 
-    def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
+    def settle(self, now: int | None, rows: KeptRows) -> list[RuleMatches]:
         """The matches that became certain, given all events before a time (None: all)."""
 
     def deadline(self) -> int | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import KeptRows
-from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.matches.made_matches import one_each
 from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
@@ -23,7 +23,7 @@ Part = tuple[Any, MatchTable | pa.Table]
 """Matches, whose rows are ids of events, and the numbers of their rules; results of CESAR are rows of a table."""
 
 
-def found_of(template: int, joined: Joined, parts: Sequence[Part], rows: KeptRows) -> list[Found]:
+def found_of(template: int, joined: Joined, parts: Sequence[Part], rows: KeptRows) -> list[RuleMatches]:
     """Matches of one template."""
     parts = [(numbers, table) for numbers, table in parts if len(numbers)]
     if not parts:
@@ -31,7 +31,7 @@ def found_of(template: int, joined: Joined, parts: Sequence[Part], rows: KeptRow
     if joined.bound.algebra is not None:
         return [_made(template, joined, parts)]
     numbers, table = _ordered(joined, parts, rows)
-    return [Found(template, numbers, Matches(joined.plain, rows.kept, table))]
+    return [RuleMatches(template, numbers, Matches(joined.plain, rows.kept, table))]
 
 
 def rows_of(found: Matches) -> Part:
@@ -40,14 +40,14 @@ def rows_of(found: Matches) -> Part:
     return found.table.column(place).to_numpy(), found.table.remove_column(place)
 
 
-def _made(template: int, joined: Joined, parts: Sequence[Part]) -> Found:
+def _made(template: int, joined: Joined, parts: Sequence[Part]) -> RuleMatches:
     numbers = np.concatenate([own for own, _ in parts])
     table = pa.concat_tables(own for _, own in parts if isinstance(own, pa.Table))
     query = joined.plain.result
     order = np.lexsort((numbers, ticks(query.schema, table)))
     table = table.take(from_numpy(order))
     values = tuple(table.column(column_of(k)) for k in range(len(query.returns)))
-    return Found(template, numbers[order], Matches(query, table, one_each(len(order), values or None)))
+    return RuleMatches(template, numbers[order], Matches(query, table, one_each(len(order), values or None)))
 
 
 def _ordered(joined: Joined, parts: Sequence[Part], rows: KeptRows) -> tuple[Any, MatchTable]:

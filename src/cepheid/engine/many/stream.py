@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
-from cepheid.engine.many.protocol import Found, Tier
+from cepheid.engine.many.protocol import RuleMatches, Tier
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.input_stream import FEW_ROWS, InputStream
-from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.pipeline import MachineFactory
 from cepheid.engine.stream.rows import Arrival
 from cepheid.engine.stream.snapshot import read_stream, write_stream
@@ -23,7 +23,7 @@ NO_TIER = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TierCount:
     """How many rules of a template a tier has, by its name; why: what keeps them out of the shared tables."""
 
     tier: str
@@ -84,7 +84,7 @@ class ManyStream:
         """What runs the rules."""
         return self._tiers
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[TierCount]:
         """Where the rules are that were added, template by template."""
         counts: dict[tuple[str, int], int] = {}
         for template, numbers in self._added:
@@ -92,7 +92,7 @@ class ManyStream:
                 own = self._names[tier], template
                 counts[own] = counts.get(own, 0) + int(count)
         for (name, template), count in counts.items():
-            yield Place(name, template, count, self._planner.reasons.get(name, ""))
+            yield TierCount(name, template, count, self._planner.reasons.get(name, ""))
 
     def add(self, templates: Sequence[Template], rules: Sequence[Rules], at: int | None) -> None:
         """Rules that see the events after a time; None: all."""
@@ -126,10 +126,10 @@ class ManyStream:
         """Events, which wait for their order."""
         self.stream.arrivals.add(arrival)
 
-    def advance(self, now: int | None) -> list[Found]:
+    def advance(self, now: int | None) -> list[RuleMatches]:
         """What became certain when all events before a time (None: all) are in."""
         batch = self.stream.release(now)
-        found: list[Found] = []
+        found: list[RuleMatches] = []
         for tier in self._tiers.values():
             if batch is not None:
                 tier.feed(batch)
@@ -172,7 +172,7 @@ class ManyStream:
         return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers, "added": added}
 
     def load(
-        self, rules: RuleSet, lives: Lifetimes, watermark: int | None, header: Mapping[str, Any], source: Source
+        self, rules: RuleSet, lives: Lifetimes, watermark: int | None, header: Mapping[str, Any], source: PartSource
     ) -> None:
         """Take up a state: the rules that it has come together as they did, so that each is in the same tier."""
         read_stream(header["stream"], self.stream, source)
@@ -198,12 +198,12 @@ class ManyStream:
         """Whether `reload` can be called."""
         return all(tier.reloads for tier in self._tiers.values())
 
-    def reload(self, header: Mapping[str, Any], source: Source) -> None:
+    def reload(self, header: Mapping[str, Any], source: PartSource) -> None:
         """Take up another state of the same rules, in place of this one: what finds the rules is not made anew."""
         read_stream(header["stream"], self.stream, source)
         self._load_tiers(header, source)
 
-    def _load_tiers(self, header: Mapping[str, Any], source: Source) -> None:
+    def _load_tiers(self, header: Mapping[str, Any], source: PartSource) -> None:
         for name, saved in header["tiers"].items():
             if name in self._tiers:
                 arrays = [source.array(found) for found in saved["arrays"]]

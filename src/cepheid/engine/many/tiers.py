@@ -14,14 +14,13 @@ from cepheid.automaton.model import NotNative
 from cepheid.engine.many.alone import Alone
 from cepheid.engine.many.protocol import WINDOW, Tier, constant_column
 from cepheid.engine.many.routed.routed import RoutedTier
-from cepheid.engine.many.routed.variants import Template as VariedTemplate
-from cepheid.engine.many.routed.variants import Variant
+from cepheid.engine.many.routed.variants import Variant, VariedTemplate
 from cepheid.engine.many.rules import Rules, Template
 from cepheid.engine.many.tables.chain import Chain, NotChained
 from cepheid.engine.many.tables.chain_reader import chain_of
 from cepheid.engine.many.tables.code import check_code
 from cepheid.engine.many.tables.keys import fits
-from cepheid.engine.many.tables.level import Rules as SharedRules
+from cepheid.engine.many.tables.level import ChainRules
 from cepheid.engine.many.tables.shared import ChainKind, SharedTier, TextRules
 from cepheid.engine.many.texts.framed import fitting, shared_rules
 from cepheid.engine.many.texts.known_chains import KnownChains
@@ -121,7 +120,7 @@ class Tiers:
         if len(left):
             yield from self._split_others(template, rules.take(np.sort(left)))
 
-    def _of_texts(self, template: Template, rules: Rules, part: SharedRules, program: Program) -> Planned:
+    def _of_texts(self, template: Template, rules: Rules, part: ChainRules, program: Program) -> Planned:
         key = rules.template, part.chain.valued, repr(program)
         if key not in self._text_kinds:
             joined = self._joined(template, program)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.content_keys import grouped, mixed
-from cepheid.engine.matches.difference import Keyed, Selection, counted_in, gathered
+from cepheid.engine.matches.difference import Keyed, MatchSelection, counted_in, gathered
 from cepheid.engine.matches.matches import Matches, require
 from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
@@ -31,8 +31,8 @@ ADDED, REMOVED = "+", "-"
 class Difference:
     """What a call changes of the matches of one query. kept: those that may have equal ones among the others."""
 
-    removed: Selection
-    added: Selection
+    removed: MatchSelection
+    added: MatchSelection
     kept: Sequence[Keyed]
     nothing: Matches
 
@@ -98,7 +98,7 @@ class Changes:
             return parts[1]
         return parts[0] if not parts[1].num_rows else pa.concat_tables(parts, promote_options="permissive")
 
-    def _ids(self, selected: Selection, order: Any) -> list[str]:
+    def _ids(self, selected: MatchSelection, order: Any) -> list[str]:
         """What identifies each match: its row, and how many equal rows stood before it."""
         keys = selected.keys
         ranks = counted_in(keys, self._difference.kept)

@@ -42,23 +42,23 @@ class Choice:
         self.lasts = query.schema.start is not None
         self.held: MatchTable = NONE
 
-    def choose(self, found: MatchTable, events: Events, limit: int | None) -> MatchTable:
+    def choose(self, found: MatchTable, events: KeptEvents, limit: int | None) -> MatchTable:
         """S12: the matches that are given now. From `limit` on, an earlier match may still become certain."""
         found = self._with_held(found.moved(events.base), events)
         waits = events.at(found.last) >= limit if limit is not None else np.zeros(len(found), bool)
         self.held = found.take(np.flatnonzero(waits))
         return self._take(found.take(np.flatnonzero(~waits)), events, None)
 
-    def choose_longest(self, found: MatchTable, events: Events, opened: Open | None) -> MatchTable:
+    def choose_longest(self, found: MatchTable, events: KeptEvents, opened: Open | None) -> MatchTable:
         """S24: the matches that are given now; None: no event is to come."""
         found = self._with_held(found.moved(events.base), events)
         found = found.take(np.lexsort((np.arange(len(found)), -events.at(found.last), events.at(found.first))))
         return self._take(found, events, opened)
 
-    def _with_held(self, found: MatchTable, events: Events) -> MatchTable:
+    def _with_held(self, found: MatchTable, events: KeptEvents) -> MatchTable:
         return events.arranged(concatenate([self.held, found])) if len(self.held) else found
 
-    def _take(self, found: MatchTable, events: Events, opened: Open | None) -> MatchTable:
+    def _take(self, found: MatchTable, events: KeptEvents, opened: Open | None) -> MatchTable:
         """Of matches in the order in which they are preferred, those that are given."""
         starts, ends = events.at(found.first).tolist(), events.at(found.last).tolist()
         firsts, keys = found.first.tolist(), events.keys(found.first, self.columns)
@@ -85,7 +85,7 @@ class Choice:
             self.held = events.arranged(found.take(np.array(held, np.int64)))
         return events.arranged(found.take(np.array(wanted, np.int64))).moved(-events.base)
 
-    def may_start(self, key: Key, event: int, events: Events) -> bool:
+    def may_start(self, key: Key, event: int, events: KeptEvents) -> bool:
         """Whether the next match of a partition may start with an event."""
         if not self.lasts:
             return event >= self.bound(key, events)
@@ -93,14 +93,14 @@ class Choice:
         start = events.start(event)
         return start >= free and (start > end or key not in self.busy)
 
-    def bound(self, key: Key, events: Events) -> int:
+    def bound(self, key: Key, events: KeptEvents) -> int:
         """The first event that the next match of a partition may start with, as far as its position tells."""
         if self.lasts:
             return 0
         end, free = self.busy.get(key, (-1, NEVER))
         return max(end + 1, events.first_at(free)) if free > NEVER else end + 1
 
-    def take(self, key: Key, end: int, events: Events) -> None:
+    def take(self, key: Key, end: int, events: KeptEvents) -> None:
         """A match that ends at an event is given."""
         time = events.time(end) if self.lasts or self.cooldown else 0
         self.busy[key] = time if self.lasts else end, time + self.cooldown if self.cooldown else NEVER
@@ -140,7 +140,7 @@ class Choice:
         self.held = MatchTable(arrays[0], arrays[1], arrays[2], arrays[3], tuple(map(frozenset, saved["reaches"])))
 
 
-class Events:
+class KeptEvents:
     """The rows that are kept, of which the first has the id `base`: what a choice reads of them."""
 
     def __init__(self, query: Bound, kept: pa.Table, base: int) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.matches.graph import Graph
+from cepheid.engine.matches.graph import MatchGraph
 from cepheid.kernel import counting_blocks
 from cepheid.kernel.compile import library_function
 from cepheid.kernel.runtime import NIL
 
 
-def count_graph(graph: Graph) -> int:
+def count_graph(graph: MatchGraph) -> int:
     """How many matches a graph has: exact, in numbers as wide as they have to be."""
     if graph.dense and graph.compiled and _windows_overlap(graph):
         by_blocks = _count_by_blocks(graph)
@@ -46,7 +46,7 @@ def count_graph(graph: Graph) -> int:
     return counted + _number(total)
 
 
-def count_some(graph: Graph, seconds: float) -> tuple[int, bool]:
+def count_some(graph: MatchGraph, seconds: float) -> tuple[int, bool]:
     """How many matches a graph has, and whether these are all: it stops after some processor time."""
     begin, size, done, counted = time.thread_time(), 1, 0, 0
     while done < graph.count and time.thread_time() - begin < seconds:
@@ -57,7 +57,7 @@ def count_some(graph: Graph, seconds: float) -> tuple[int, bool]:
     return counted, done == graph.count
 
 
-def _windows_overlap(graph: Graph) -> bool:
+def _windows_overlap(graph: MatchGraph) -> bool:
     """Whether most nodes lie in the windows of several matches, so that it pays to look at each only once."""
     n_max, (m_root, _, m_low) = graph.nodes[3], graph.matches
     some = np.linspace(0, graph.count - 1, min(graph.count, 4)).astype(np.int64)
@@ -66,7 +66,7 @@ def _windows_overlap(graph: Graph) -> bool:
     return graph.count * sum(map(int, spans)) > 4 * len(n_max) * max(len(spans), 1)
 
 
-def _count_by_blocks(graph: Graph) -> int | None:
+def _count_by_blocks(graph: MatchGraph) -> int | None:
     """How many matches a graph of one partition has; None where it cannot be divided into blocks."""
     _, n_next, n_alt, n_max = graph.nodes
     m_root, _, m_low = graph.matches

@@ -40,7 +40,7 @@ class Keyed(Protocol):
     def __len__(self) -> int: ...
 
 
-class Given:
+class EmittedMatches:
     """Matches that were given together. base: the id of the first row of their events."""
 
     def __init__(self, matches: Matches, base: int) -> None:
@@ -89,7 +89,7 @@ def match_keys(found: MatchTable, events: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered:
+class EmittedKeys:
     """What is left of matches that were given: the keys of their rows, and when they end."""
 
     keys: Any
@@ -98,26 +98,26 @@ class Remembered:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def since(self, end: int, given: Given | None = None) -> Remembered:
+    def since(self, end: int, given: EmittedMatches | None = None) -> EmittedKeys:
         """Those that end at a time or later, and such of some other matches."""
         keys, ends = self.keys, self.ends
         if given is not None and len(given):
             keys, ends = np.concatenate([keys, given.keys], axis=1), np.concatenate([ends, given.ends()])
         recent = ends >= end
-        return Remembered(keys[:, recent], ends[recent])
+        return EmittedKeys(keys[:, recent], ends[recent])
 
 
-FORGOTTEN = Remembered(np.zeros((2, 0), np.uint64), np.zeros(0, np.int64))
+FORGOTTEN = EmittedKeys(np.zeros((2, 0), np.uint64), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class MatchSelection:
     """Some of the matches of each of several (None: all of them).
 
     ranks: how many equal ones there were before, for each in turn; None: that was not asked yet.
     """
 
-    parts: Sequence[tuple[Given, Any]]
+    parts: Sequence[tuple[EmittedMatches, Any]]
     ranks: Any
 
     def __len__(self) -> int:
@@ -135,15 +135,15 @@ class Selection:
         )
 
 
-NOTHING = Selection((), np.zeros(0, np.int64))
+NOTHING = MatchSelection((), np.zeros(0, np.int64))
 
 
-def whole(given: Sequence[Given]) -> Selection:
+def whole(given: Sequence[EmittedMatches]) -> MatchSelection:
     """All matches; which of them are equal is not asked yet."""
-    return Selection([(one, None) for one in given if one.bound()], None)
+    return MatchSelection([(one, None) for one in given if one.bound()], None)
 
 
-def difference(old: Sequence[Given], new: Sequence[Given]) -> tuple[Selection, Selection]:
+def difference(old: Sequence[EmittedMatches], new: Sequence[EmittedMatches]) -> tuple[MatchSelection, MatchSelection]:
     """The matches that are no more, and those that are new."""
     old, new = [one for one in old if len(one)], [one for one in new if len(one)]
     if not old and not new:
@@ -175,7 +175,7 @@ def _ranked(old: Any, new: Any) -> tuple[Any, Any, Any]:
     return chosen[:before], chosen[before:], ranks
 
 
-def _select(given: Sequence[Given], chosen: Any, ranks: Any) -> Selection:
+def _select(given: Sequence[EmittedMatches], chosen: Any, ranks: Any) -> MatchSelection:
     parts = []
     at = 0
     for one in given:
@@ -183,7 +183,7 @@ def _select(given: Sequence[Given], chosen: Any, ranks: Any) -> Selection:
         if len(index):
             parts.append((one, index))
         at += len(one)
-    return Selection(parts, ranks[chosen])
+    return MatchSelection(parts, ranks[chosen])
 
 
 def counted_in(keys: Any, given: Sequence[Keyed]) -> Any:
@@ -199,7 +199,7 @@ def counted_in(keys: Any, given: Sequence[Keyed]) -> Any:
     return found[: keys.shape[1]]
 
 
-def gathered(selected: Selection, nothing: Matches) -> tuple[Matches, Any]:
+def gathered(selected: MatchSelection, nothing: Matches) -> tuple[Matches, Any]:
     """The matches that are selected, in the order of S9, and that order, as a permutation of the selection."""
     if not selected.parts:
         return nothing, np.zeros(0, np.int64)

@@ -17,7 +17,7 @@ NOTHING: Part = (np.zeros(0, np.int64), np.zeros(1, np.int64))
 
 
 @dataclass
-class Graph:
+class MatchGraph:
     """A match store and the matches that were found in it."""
 
     nodes: tuple[Any, Any, Any, Any]  # word, next, alt, max

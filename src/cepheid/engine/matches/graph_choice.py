@@ -7,14 +7,14 @@ from itertools import groupby
 
 import numpy as np
 
-from cepheid.engine.matches.choice import Choice, Events, Key, Open
-from cepheid.engine.matches.graph import Graph
+from cepheid.engine.matches.choice import Choice, KeptEvents, Key, Open
+from cepheid.engine.matches.graph import MatchGraph
 from cepheid.engine.matches.graph_matches import Decoder
-from cepheid.engine.matches.graph_walk import Upwards, Walk
+from cepheid.engine.matches.graph_walk import GraphWalk, Upwards
 from cepheid.engine.matches.having import Having
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import NONE, MatchTable
-from cepheid.engine.matches.smallest_match import Found, matches_in_order, smallest_match
+from cepheid.engine.matches.smallest_match import StoredMatch, matches_in_order, smallest_match
 from cepheid.kernel.runtime import NIL
 
 
@@ -22,10 +22,10 @@ class GraphChoice:
     """Chooses among the matches of a store. `kept`: the numbers of those that must wait."""
 
     def __init__(
-        self, graph: Graph, decoder: Decoder, choice: Choice, events: Events, having: Having | None = None
+        self, graph: MatchGraph, decoder: Decoder, choice: Choice, events: KeptEvents, having: Having | None = None
     ) -> None:
         self.having = having
-        self.walk = Walk(graph)
+        self.walk = GraphWalk(graph)
         self.decoder = decoder
         self.choice = choice
         self.events = events
@@ -99,18 +99,18 @@ class GraphChoice:
             if one.root in above or (one.root == NIL and one.end in alone)
         ]
 
-    def starts(self, found: Sequence[Found], bound: int) -> list[tuple[int, int]]:
+    def starts(self, found: Sequence[StoredMatch], bound: int) -> list[tuple[int, int]]:
         """The starts, from an event on, of some matches that have one end, with their times; the earliest first."""
         nodes = self.walk.below((one.root, one.low) for one in found)
         starts = {one.end: 0 for one in found if one.root == NIL}
         starts |= {event: self.walk.start[node] for event, node in self.walk.starts(nodes)}
         return sorted((event, time) for event, time in starts.items() if event >= bound)
 
-    def covers(self, one: Found, start: int, time: int) -> bool:
+    def covers(self, one: StoredMatch, start: int, time: int) -> bool:
         """Whether a start can be that of a match, as far as its window says."""
         return one.end == start if one.root == NIL else one.low <= time
 
-    def give(self, key: Key, found: Sequence[Found], start: int, time: int) -> bool:
+    def give(self, key: Key, found: Sequence[StoredMatch], start: int, time: int) -> bool:
         """Give the first of some matches that have one start and one end, and pass HAVING; whether there is one."""
         decoder = self.decoder
         mask = (1 << decoder.shift) - 1
@@ -144,7 +144,7 @@ class GraphChoice:
         return self.decoder.decode(words, offsets, self.events.base)
 
 
-def _found(graph: Graph, walk: Walk) -> Iterator[Found]:
+def _found(graph: MatchGraph, walk: GraphWalk) -> Iterator[StoredMatch]:
     roots, words, lows = (np.asarray(array[: graph.count]).tolist() for array in graph.matches)
     for root, word, low in zip(roots, words, lows, strict=True):
-        yield Found(root, word, low, (word if word >= 0 else walk.word[root]) >> graph.shift)
+        yield StoredMatch(root, word, low, (word if word >= 0 else walk.word[root]) >> graph.shift)

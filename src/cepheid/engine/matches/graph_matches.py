@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.automaton.model import Automaton
+from cepheid.automaton.model import RegisterAutomaton
 from cepheid.engine.encoding.arrow import room_for
 from cepheid.engine.matches.counts import count_graph, count_some
-from cepheid.engine.matches.graph import NOTHING, Graph, Part, take_parts, together, whole_ends
+from cepheid.engine.matches.graph import NOTHING, MatchGraph, Part, take_parts, together, whole_ends
 from cepheid.engine.matches.in_words import said_matches
 from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
@@ -121,7 +121,7 @@ class Decoder:
         return np.array(list(chosen.values()), np.int64)
 
 
-def make_decoder(query: Bound, automaton: Automaton, shift: int, *, compiled: bool) -> Decoder:
+def make_decoder(query: Bound, automaton: RegisterAutomaton, shift: int, *, compiled: bool) -> Decoder:
     """The decoder of a query."""
     numbers = {component.variable: k for k, component in enumerate(query.positive)}
     configs = [numbers.get(config.label, 0) for config in automaton.configs]  # of one's own automata: states
@@ -156,7 +156,7 @@ def too_many(decoder: Decoder) -> str:
 class GraphMatches:
     """Matches in a graph: counted without being enumerated, enumerated when they are asked for."""
 
-    def __init__(self, graph: Graph, decoder: Decoder, base: int, done: Callable[[], None] | None = None) -> None:
+    def __init__(self, graph: MatchGraph, decoder: Decoder, base: int, done: Callable[[], None] | None = None) -> None:
         self.graph = graph
         self.done = done  # called when the graph is needed no more
         self.decoder = decoder
@@ -211,7 +211,9 @@ class GraphMatches:
                     raise EvaluationError(TOO_MANY, message, too_many(self.decoder))
             self.parts = parts
             if self.done is not None:
-                self.graph = Graph(([], [], [], []), ([], [], []), 0, compiled=False)  # another run has its arrays now
+                self.graph = MatchGraph(
+                    ([], [], [], []), ([], [], []), 0, compiled=False
+                )  # another run has its arrays now
                 self.done()
         return self.parts
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.matches.graph import Graph
+from cepheid.engine.matches.graph import MatchGraph
 from cepheid.kernel.runtime import NIL
 
 
@@ -21,10 +21,10 @@ def _view(array: Any) -> Any:
     return array.data if isinstance(array, np.ndarray) else array
 
 
-class Walk:
+class GraphWalk:
     """Reads a match store."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: MatchGraph) -> None:
         self.word, self.next, self.other, self.start = map(_view, graph.nodes)
         self.shift = graph.shift
         self.stretched = graph.stretched
@@ -77,7 +77,7 @@ class Walk:
 class Upwards:
     """Some nodes of a match store, and the way from each to those that lead to it."""
 
-    def __init__(self, walk: Walk, nodes: Sequence[int] | dict[int, int]) -> None:
+    def __init__(self, walk: GraphWalk, nodes: Sequence[int] | dict[int, int]) -> None:
         self.walk = walk
         self.sets: dict[int, list[int]] = {}  # nodes that have all histories of a node
         self.items: dict[int, list[int]] = {}  # nodes whose event comes after those histories

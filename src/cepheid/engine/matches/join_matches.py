@@ -11,7 +11,7 @@ import numpy as np
 from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import MANY, MatchTable, first_of
 from cepheid.engine.matches.sorted_matches import find_order, sort_sequences
-from cepheid.kernel.join.output import Part
+from cepheid.kernel.join.output import MatchPositions
 
 MOST_PARTS, MOST_BYTES = 32, 2**19
 """Parts that another run can write to, and how large their arrays are at most."""
@@ -21,7 +21,7 @@ MOST_PARTS, MOST_BYTES = 32, 2**19
 class JoinMatches:
     """Matches in parts. Rows count from `base`. `spare`: where arrays go that are no longer needed."""
 
-    parts: Sequence[Part]
+    parts: Sequence[MatchPositions]
     length: int
     reached: frozenset[str]
     base: int

@@ -74,7 +74,7 @@ def as_times(ticks: Ints, arrow: pa.DataType) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ScanResults:
     """Results as a scan gives them: times in ticks, attributes in the form in which expressions have them."""
 
     starts: Ints
@@ -82,16 +82,16 @@ class Made:
     columns: list[Any]
 
 
-def joined(parts: Sequence[Made]) -> Made:
+def joined(parts: Sequence[ScanResults]) -> ScanResults:
     """One after the other."""
     if len(parts) == 1:
         return parts[0]
     columns = [pa.concat_arrays(column) for column in zip(*(part.columns for part in parts), strict=True)]
     starts, ends = (np.concatenate(times) for times in zip(*((p.starts, p.ends) for p in parts), strict=True))
-    return Made(starts, ends, columns)
+    return ScanResults(starts, ends, columns)
 
 
-def once(query: Bound, made: Made) -> Matches:
+def once(query: Bound, made: ScanResults) -> Matches:
     """Each result once, in the order of ends, starts and contents."""
     assert query.algebra is not None
     starts, ends, columns = made.starts, made.ends, made.columns
@@ -109,7 +109,7 @@ def once(query: Bound, made: Made) -> Matches:
     return result_matches(query, starts, ends, shown)
 
 
-def _told_apart(made: Made, order: Ints, tied: Any) -> Ints:
+def _told_apart(made: ScanResults, order: Ints, tied: Any) -> Ints:
     """An order by times with those of one time by content, equal ones once."""
     among = np.zeros(len(order), bool)
     among[1:] |= tied

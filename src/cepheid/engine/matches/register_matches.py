@@ -95,7 +95,7 @@ class RegisterMatches:
         schema, node = self.query.schema, result.expression
         assert found.values is not None
         match node:
-            case ex.Register(name=name):
+            case ex.RegisterField(name=name):
                 return _as_result(found.values[[slot.name for slot in self.slots].index(name)], result)
             case ex.Rows():
                 return [None] * len(found)  # which are made of the events themselves

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from cepheid.engine.matches.graph_walk import Upwards, Walk
+from cepheid.engine.matches.graph_walk import GraphWalk, Upwards
 from cepheid.kernel.runtime import NIL
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredMatch:
     """A match as the store has it: the node that leads to it (NIL: none), and its last event where that has no node."""
 
     root: int
@@ -24,16 +24,21 @@ class Found:
 
 
 @dataclass(slots=True)
-class Step:
+class MatchStep:
     """An event of a match in the making: its word, and the steps that can come before it."""
 
     word: int
     node: int
-    before: list[Step] = field(default_factory=list)
+    before: list[MatchStep] = field(default_factory=list)
 
 
 def smallest_match(
-    walk: Walk, found: Sequence[Found], start: int, time: int, label: Callable[[int], int], reach: Callable[[int], int]
+    walk: GraphWalk,
+    found: Sequence[StoredMatch],
+    start: int,
+    time: int,
+    label: Callable[[int], int],
+    reach: Callable[[int], int],
 ) -> list[int]:
     """The words of the first of the matches that start with one event and end with another.
 
@@ -46,7 +51,12 @@ def smallest_match(
 
 
 def matches_in_order(
-    walk: Walk, found: Sequence[Found], start: int, time: int, label: Callable[[int], int], reach: Callable[[int], int]
+    walk: GraphWalk,
+    found: Sequence[StoredMatch],
+    start: int,
+    time: int,
+    label: Callable[[int], int],
+    reach: Callable[[int], int],
 ) -> Iterator[list[int]]:
     """The words of all matches that start with one event and end with another, in the order of S9."""
     for layers in _in_order(walk, found, start, time):
@@ -66,7 +76,7 @@ def matches_in_order(
         yield from (ways[shape] for shape in sorted(ways))
 
 
-def _words(last: Sequence[Step], before: Callable[[Step], Sequence[Step]]) -> list[list[int]]:
+def _words(last: Sequence[MatchStep], before: Callable[[MatchStep], Sequence[MatchStep]]) -> list[list[int]]:
     """The words of all ways to some last steps."""
     found: list[list[int]] = []
     stack = [(step, [step.word]) for step in last]
@@ -78,14 +88,14 @@ def _words(last: Sequence[Step], before: Callable[[Step], Sequence[Step]]) -> li
     return found
 
 
-def _in_order(walk: Walk, found: Sequence[Found], start: int, time: int) -> Iterator[list[list[Step]]]:
+def _in_order(walk: GraphWalk, found: Sequence[StoredMatch], start: int, time: int) -> Iterator[list[list[MatchStep]]]:
     """The events of each match in order, each with all the ways to bind it; the smallest positions first."""
     end = found[0].end
     nodes = walk.below((one.root, time) for one in found)
-    ways = Ways(walk, Upwards(walk, nodes), [one for one in found if one.word >= 0], end)
-    first = [Step(walk.word[node], node) for event, node in walk.starts(nodes) if event == start]
+    ways = MatchWays(walk, Upwards(walk, nodes), [one for one in found if one.word >= 0], end)
+    first = [MatchStep(walk.word[node], node) for event, node in walk.starts(nodes) if event == start]
     if start == end:
-        yield [[*first, *(Step(one.word, NIL) for one in found if one.root == NIL)]]
+        yield [[*first, *(MatchStep(one.word, NIL) for one in found if one.root == NIL)]]
         return
     layers, waiting = [first], [iter(ways.after(first))]
     while waiting:
@@ -101,25 +111,25 @@ def _in_order(walk: Walk, found: Sequence[Found], start: int, time: int) -> Iter
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class MatchWays:
     """The ways from an event to the next one of a match; the last event of those in `found` has no node."""
 
-    walk: Walk
+    walk: GraphWalk
     upwards: Upwards
-    found: Sequence[Found]
+    found: Sequence[StoredMatch]
     end: int
 
-    def after(self, layer: Sequence[Step]) -> Iterator[list[Step]]:
+    def after(self, layer: Sequence[MatchStep]) -> Iterator[list[MatchStep]]:
         """The ways to bind each event that can come next, the earliest first; the others if they are asked for."""
         for every in (False, True):
-            coming: dict[int, list[tuple[Step, Step]]] = {}
+            coming: dict[int, list[tuple[MatchStep, MatchStep]]] = {}
             for step in layer:
                 for following in self.following(step, every=every):
                     coming.setdefault(following.word >> self.walk.shift, []).append((following, step))
             order = sorted(coming)
             yield from (_joined(coming[event]) for event in (order[1:] if every else order[:1]))
 
-    def following(self, step: Step, *, every: bool) -> Iterator[Step]:
+    def following(self, step: MatchStep, *, every: bool) -> Iterator[MatchStep]:
         """The steps that can come after one: all of them, or at least the earliest."""
         walk, event = self.walk, step.word >> self.walk.shift
         stretched = walk.is_stretched(step.word)
@@ -128,16 +138,16 @@ class Ways:
         if stretched:
             # The event after it is there in any case: bound by the same loop, or by what follows.
             if any(walk.event(node) > event + 1 for node in nodes) or (last and self.end > event + 1):
-                yield Step(step.word + (1 << walk.shift), step.node)
+                yield MatchStep(step.word + (1 << walk.shift), step.node)
             nodes = [node for node in nodes if walk.event(node) == event + 1]
             last = last if self.end == event + 1 else []
-        yield from (Step(walk.word[node], node) for node in nodes)
-        yield from (Step(one.word, NIL) for one in last)
+        yield from (MatchStep(walk.word[node], node) for node in nodes)
+        yield from (MatchStep(one.word, NIL) for one in last)
 
 
-def _joined(steps: Sequence[tuple[Step, Step]]) -> list[Step]:
+def _joined(steps: Sequence[tuple[MatchStep, MatchStep]]) -> list[MatchStep]:
     """Equal steps are one, which can come after several."""
-    joined: dict[tuple[int, int], Step] = {}
+    joined: dict[tuple[int, int], MatchStep] = {}
     for step, before in steps:
         one = joined.setdefault((step.word, step.node), step)
         if not any(before is other for other in one.before):
@@ -145,7 +155,7 @@ def _joined(steps: Sequence[tuple[Step, Step]]) -> list[Step]:
     return list(joined.values())
 
 
-def _keep_first(layers: list[list[Step]], label: Callable[[int], int]) -> None:
+def _keep_first(layers: list[list[MatchStep]], label: Callable[[int], int]) -> None:
     """Of several ways to bind the same events keep the one that comes first: the events of each variable in turn."""
     for variable in range(1 + max(label(step.word) for layer in layers for step in layer)):
         # Which steps lead to the end without another event of the variable.
@@ -169,7 +179,7 @@ def _keep_first(layers: list[list[Step]], label: Callable[[int], int]) -> None:
         _prune(layers)
 
 
-def _after(layer: Sequence[Step], before: Sequence[Step]) -> list[Step]:
+def _after(layer: Sequence[MatchStep], before: Sequence[MatchStep]) -> list[MatchStep]:
     """The steps that can come after some others, and no longer after those that are gone."""
     kept = {id(step) for step in before}
     for step in layer:
@@ -177,7 +187,7 @@ def _after(layer: Sequence[Step], before: Sequence[Step]) -> list[Step]:
     return [step for step in layer if step.before]
 
 
-def _prune(layers: list[list[Step]]) -> None:
+def _prune(layers: list[list[MatchStep]]) -> None:
     """Steps that no longer lead to the end are gone."""
     for at in range(len(layers) - 1, 0, -1):
         needed = {id(one) for step in layers[at] for one in step.before}

@@ -9,7 +9,7 @@ import numpy as np
 
 from cepheid.engine.encoding.arrow import room_for
 from cepheid.kernel.compile import has_compiler, library_function
-from cepheid.kernel.join.output import Part
+from cepheid.kernel.join.output import MatchPositions
 from cepheid.kernel.packing import PLACES
 
 MOST_BITS = 62
@@ -17,7 +17,7 @@ MANY = 100_000
 """Matches from which on a compiled loop is worth loading the compiler's library."""
 
 
-def sort_sequences(parts: Sequence[Part], base: int) -> list[Any] | None:
+def sort_sequences(parts: Sequence[MatchPositions], base: int) -> list[Any] | None:
     """The rows of each component, counted from `base`, of components that come one after the other.
 
     None where matches are few, or their positions too far apart to fit into one number.

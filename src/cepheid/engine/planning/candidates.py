@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.planning.sample import Sample
+from cepheid.engine.planning.sample import StreamSample
 from cepheid.plan.cost import Costs
 from cepheid.plan.join import Join
-from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, TREE, PlanSpec, Way, order_of
+from cepheid.plan.spec import AUTO, AUTOMATON, STACKS, TREE, PlanKind, PlanSpec, order_of
 
 MOST_ORDERS = 5
 """Components up to which all orders are candidates."""
@@ -31,7 +31,7 @@ class Question:
 
     compiled: CompiledQuery
     asked: PlanSpec = AUTO
-    sample: Sample | None = None
+    sample: StreamSample | None = None
     join: Join | None = None
 
 
@@ -49,86 +49,86 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class NoCandidate:
     """Why a maker has no candidate. `way`: which kind of plan it would have been."""
 
-    way: Way
+    way: PlanKind
     why: str
 
 
-Maker = Callable[[Question], Iterator[Candidate | Refusal]]
+Maker = Callable[[Question], Iterator[Candidate | NoCandidate]]
 
 _ON_A_KERNEL = "a kernel runs the automaton"
 
 
-def automaton(question: Question) -> Iterator[Candidate | Refusal]:
+def automaton(question: Question) -> Iterator[Candidate | NoCandidate]:
     """Runs, on a kernel."""
     if question.compiled.why_interpreted:
-        yield Refusal(Way.AUTOMATON, question.compiled.why_interpreted)
+        yield NoCandidate(PlanKind.AUTOMATON, question.compiled.why_interpreted)
     else:
         yield Candidate(AUTOMATON, None, _ON_A_KERNEL)
 
 
-def last_first(question: Question) -> Iterator[Candidate | Refusal]:
+def last_first(question: Question) -> Iterator[Candidate | NoCandidate]:
     """Stacks, from the last component back to the first."""
     join = _join(question)
     if isinstance(join, str):
-        yield Refusal(Way.STACKS, join)
+        yield NoCandidate(PlanKind.STACKS, join)
     else:
         yield Candidate(STACKS, join, "single events, in any order")
 
 
-def every_order(question: Question) -> Iterator[Candidate | Refusal]:
+def every_order(question: Question) -> Iterator[Candidate | NoCandidate]:
     """Stacks, in every other order."""
     join = _join(question)
     if isinstance(join, str):
-        yield Refusal(Way.LAZY, join)
+        yield NoCandidate(PlanKind.LAZY, join)
     elif len(join.positive) > MOST_ORDERS:
-        yield Refusal(Way.LAZY, f"more than {MOST_ORDERS} events have too many orders")
+        yield NoCandidate(PlanKind.LAZY, f"more than {MOST_ORDERS} events have too many orders")
     else:
         yield from _lazy(join, list(permutations(join.positive)), f"one of all orders of {len(join.positive)} events")
 
 
-def promising_orders(question: Question) -> Iterator[Candidate | Refusal]:
+def promising_orders(question: Question) -> Iterator[Candidate | NoCandidate]:
     """Stacks, of many components: in the order of the text, from the rarest on, and in the order that is asked for."""
     join = _join(question)
     if isinstance(join, str):
-        yield Refusal(Way.LAZY, join)
+        yield NoCandidate(PlanKind.LAZY, join)
     elif len(join.positive) <= MOST_ORDERS:
-        yield Refusal(Way.LAZY, f"all orders of at most {MOST_ORDERS} events are candidates anyway")
+        yield NoCandidate(PlanKind.LAZY, f"all orders of at most {MOST_ORDERS} events are candidates anyway")
     else:
         orders = [tuple(join.positive)]
         if question.sample is not None:
             orders += _rarest_first(join, question.sample)
         yield from _lazy(join, orders, "one of the orders that promise most")
-        if question.asked.way is Way.LAZY and order_of(question.asked, join) not in orders:
+        if question.asked.way is PlanKind.LAZY and order_of(question.asked, join) not in orders:
             yield from _lazy(join, [order_of(question.asked, join)], "the order that is asked for")
 
 
-def tree(question: Question) -> Iterator[Candidate | Refusal]:
+def tree(question: Question) -> Iterator[Candidate | NoCandidate]:
     """Stacks, in an order that is chosen at each step."""
     join = _join(question)
     if isinstance(join, str):
-        yield Refusal(Way.TREE, join)
+        yield NoCandidate(PlanKind.TREE, join)
     else:
         yield Candidate(TREE, join, "single events, in any order")
 
 
-def split_by_one_attribute(question: Question) -> Iterator[Candidate | Refusal]:
+def split_by_one_attribute(question: Question) -> Iterator[Candidate | NoCandidate]:
     """Stacks that one of several `[attr]` splits; the others are compared when events are joined (SASE 4.2.2)."""
     query = question.compiled.query
     attributes = dict.fromkeys(test.attribute for test in query.same)
     if question.compiled.why_not_joined:
-        yield Refusal(Way.STACKS, question.compiled.why_not_joined)
+        yield NoCandidate(PlanKind.STACKS, question.compiled.why_not_joined)
     elif len(attributes) < 2:
-        yield Refusal(Way.STACKS, "fewer than two equivalence attributes")
+        yield NoCandidate(PlanKind.STACKS, "fewer than two equivalence attributes")
     elif query.counted:
-        yield Refusal(Way.STACKS, "a window of events counts those that agree on all equivalence attributes")
+        yield NoCandidate(PlanKind.STACKS, "a window of events counts those that agree on all equivalence attributes")
     else:
         for attribute in attributes:
             join = question.compiled.split((attribute,))
             if isinstance(join, str):
-                yield Refusal(Way.STACKS, join)
+                yield NoCandidate(PlanKind.STACKS, join)
                 continue
             for maker in (last_first, every_order, promising_orders, tree):
                 for found in maker(replace(question, join=join)):
@@ -137,12 +137,12 @@ def split_by_one_attribute(question: Question) -> Iterator[Candidate | Refusal]:
                     yield found
 
 
-def interpreter(question: Question) -> Iterator[Candidate | Refusal]:
+def interpreter(question: Question) -> Iterator[Candidate | NoCandidate]:
     """Runs, one event after the other, where no kernel can run the automaton."""
     if question.compiled.why_interpreted:
         yield Candidate(AUTOMATON, None, question.compiled.why_interpreted, interpreted=True)
     else:
-        yield Refusal(Way.AUTOMATON, _ON_A_KERNEL)
+        yield NoCandidate(PlanKind.AUTOMATON, _ON_A_KERNEL)
 
 
 CANDIDATES: tuple[Maker, ...] = (
@@ -165,10 +165,10 @@ def _lazy(join: Join, orders: list[tuple[int, ...]], why: str) -> Iterator[Candi
     """Each of some orders once, but for that which is called `stacks`."""
     for order in dict.fromkeys(orders):
         if order != order_of(STACKS, join):
-            yield Candidate(PlanSpec(Way.LAZY, tuple(join.stacks[x].variable for x in order)), join, why)
+            yield Candidate(PlanSpec(PlanKind.LAZY, tuple(join.stacks[x].variable for x in order)), join, why)
 
 
-def _rarest_first(join: Join, sample: Sample) -> list[tuple[int, ...]]:
+def _rarest_first(join: Join, sample: StreamSample) -> list[tuple[int, ...]]:
     """By how rare the components are, and from each of the rarest on to what leaves least."""
     costs = Costs(join, sample.of(join))
     rare = sorted(join.positive, key=lambda x: costs.statistics.shares[x])

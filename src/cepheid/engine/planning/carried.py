@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cepheid.pattern.algebra.linear import Edge, EventAutomaton
+from cepheid.pattern.algebra.linear import EventAutomaton, LinearEdge
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import STRING, Kind, Type
 from cepheid.pattern.tree.walk import substitute, walk
@@ -26,32 +26,33 @@ def carried_as_texts(automaton: EventAutomaton) -> EventAutomaton:
     )
 
 
-def _after(automaton: EventAutomaton, edge: Edge) -> Mapping[str, Type]:
+def _after(automaton: EventAutomaton, edge: LinearEdge) -> Mapping[str, Type]:
     return automaton.types if edge.target is None else automaton.states[edge.target].types
 
 
-def _only_carries(automaton: EventAutomaton, edge: Edge) -> bool:
+def _only_carries(automaton: EventAutomaton, edge: LinearEdge) -> bool:
     """Whether an edge does no more with decimals than to copy them."""
     types = _after(automaton, edge)
     copied = [name for name, type_ in types.items() if type_.kind is Kind.DECIMAL]
     computed = [value for name, value in edge.values.items() if name not in copied]
     reads = (node for e in (*edge.fence, *computed) for node in walk(e))
     if any(
-        isinstance(node, ex.Register) and node.type is not None and node.type.kind is Kind.DECIMAL for node in reads
+        isinstance(node, ex.RegisterField) and node.type is not None and node.type.kind is Kind.DECIMAL
+        for node in reads
     ):
         return False
-    return all(isinstance(edge.values[name], ex.Attribute | ex.Register) for name in copied)
+    return all(isinstance(edge.values[name], ex.Attribute | ex.RegisterField) for name in copied)
 
 
 def _as_texts(types: Mapping[str, Type]) -> dict[str, Type]:
     return {name: STRING if type_.kind is Kind.DECIMAL else type_ for name, type_ in types.items()}
 
 
-def _values(automaton: EventAutomaton, edge: Edge) -> dict[str, ex.Expression]:
+def _values(automaton: EventAutomaton, edge: LinearEdge) -> dict[str, ex.Expression]:
     types = _after(automaton, edge)
 
     def change(node: ex.Expression) -> ex.Expression | None:
-        return replace(node, type=STRING) if isinstance(node, ex.Register) else ex.Cast(node, "STRING")
+        return replace(node, type=STRING) if isinstance(node, ex.RegisterField) else ex.Cast(node, "STRING")
 
     return {
         name: substitute(value, change) if types[name].kind is Kind.DECIMAL else value

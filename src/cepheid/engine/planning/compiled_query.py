@@ -10,18 +10,18 @@ from functools import cached_property
 from typing import Any
 
 from cepheid.automaton.build import build
-from cepheid.automaton.model import Automaton, NotNative
+from cepheid.automaton.model import NotNative, RegisterAutomaton
 from cepheid.engine.encoding.derived import Derived
 from cepheid.engine.encoding.pieces import Pieces
 from cepheid.engine.planning.flatten import Flattened
-from cepheid.engine.planning.lifetimes import Settled, TimedAutomaton
+from cepheid.engine.planning.lifetimes import TimedAutomaton, TrackedAutomaton
 from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.state import StackState
 from cepheid.kernel.join.trial import Trial, check_join, make_trial
 from cepheid.kernel.scan.generate import check_scan, generate_scan
 from cepheid.kernel.scan.kernel import ScanKernel
-from cepheid.kernel.scan.program import Program, make_program
+from cepheid.kernel.scan.program import ScanProgram, make_program
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.binding.bind import Bound
@@ -86,7 +86,7 @@ class CompiledQuery:
         """The same automaton of one's own for a stream, while which its arcs may change."""
         return CompiledQuery(self.query, lasts=True)
 
-    def retimed(self, settled: Settled) -> CompiledQuery:
+    def retimed(self, settled: TrackedAutomaton) -> CompiledQuery:
         """The same code for arcs that come and go at other times, or with other constants."""
         own = self.query.automaton
         assert own is not None
@@ -140,7 +140,7 @@ class CompiledQuery:
         self._scans, self._tracked, self._joins = scans, tracked, joins
 
     @property
-    def settled(self) -> Settled | None:
+    def settled(self) -> TrackedAutomaton | None:
         """How arcs come and go, if they do."""
         return self._flattened.settled
 
@@ -162,7 +162,7 @@ class CompiledQuery:
     # The automaton.
 
     @cached_property
-    def _built(self) -> tuple[Automaton | str, bool]:
+    def _built(self) -> tuple[RegisterAutomaton | str, bool]:
         """The automaton, or the reason why no kernel can run it; and whether it tests HAVING."""
         if self._folds_having:
             with suppress(NotNative):
@@ -177,7 +177,7 @@ class CompiledQuery:
         return found, False
 
     @property
-    def _automaton(self) -> Automaton | str:
+    def _automaton(self) -> RegisterAutomaton | str:
         return self._built[0]
 
     @property
@@ -186,9 +186,9 @@ class CompiledQuery:
         return self._built[1]
 
     @property
-    def automaton(self) -> Automaton:
+    def automaton(self) -> RegisterAutomaton:
         """The query as an automaton."""
-        assert isinstance(self._automaton, Automaton), self._automaton
+        assert isinstance(self._automaton, RegisterAutomaton), self._automaton
         return self._automaton
 
     @property
@@ -197,7 +197,7 @@ class CompiledQuery:
         return self._automaton if isinstance(self._automaton, str) else ""
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> ScanProgram:
         """What a scan does, step by step."""
         query, automaton = self.query, self.automaton
         # Under NON_OVERLAP a match ends all runs of its partition: every one of them began at or before its end.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cepheid.engine.planning.candidates import CANDIDATES, Candidate, Maker, Question, Refusal
+from cepheid.engine.planning.candidates import CANDIDATES, Candidate, Maker, NoCandidate, Question
 from cepheid.engine.planning.invariants import InvalidCandidate, check_candidates, check_estimate
-from cepheid.engine.planning.sample import ENOUGH, Sample
+from cepheid.engine.planning.sample import ENOUGH, StreamSample
 from cepheid.plan.cost import Costs, Estimate
-from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanSpec, Way, identity
+from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanKind, PlanSpec, identity
 from cepheid.plan.statistics import Statistics
 
 MUCH, DEARER = 2e7, 4.0
 """Matches beyond which they are better kept in a graph, which can be counted without them, if finding them does not
 take so many times longer than to make them by a join."""
-PREFERENCE = {Way.AUTOMATON: 0.95, Way.STACKS: 0.98}
+PREFERENCE = {PlanKind.AUTOMATON: 0.95, PlanKind.STACKS: 0.98}
 """Of plans that cost about the same: the one that is compiled soonest, then the one that a reader knows."""
 
 
@@ -34,7 +34,7 @@ class Considered:
     """What the makers gave for a question, checked."""
 
     candidates: tuple[Candidate, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[NoCandidate, ...]
 
     def named(self, asked: PlanSpec) -> tuple[Candidate, ...]:
         """Those that a plan by its name can be: one for each way to split the stream; all for `auto`."""
@@ -47,7 +47,7 @@ class Considered:
             and identity(candidate.plan, candidate.join) == identity(asked, candidate.join)
         )
 
-    def why_not(self, way: Way) -> str:
+    def why_not(self, way: PlanKind) -> str:
         """Why there is no plan of a kind; empty if there is one."""
         if any(candidate.plan.way is way for candidate in self.candidates):
             return ""
@@ -59,7 +59,7 @@ def consider(question: Question, makers: Sequence[Maker] = CANDIDATES) -> Consid
     found = [one for maker in makers for one in maker(question)]
     candidates = tuple(one for one in found if isinstance(one, Candidate))
     check_candidates(question, candidates)
-    considered = Considered(candidates, tuple(one for one in found if isinstance(one, Refusal)))
+    considered = Considered(candidates, tuple(one for one in found if isinstance(one, NoCandidate)))
     if not considered.named(question.asked) and not considered.why_not(question.asked.way):
         raise InvalidCandidate(question.asked, "is neither a candidate nor refused")
     return considered
@@ -74,7 +74,7 @@ def decide(question: Question, makers: Sequence[Maker] = CANDIDATES) -> Decision
         why = considered.why_not(asked.way)
         return Decision(considered.candidates[0].plan, f"{asked} does not apply: {why}")
     if not any(candidate.plan.joins for candidate in considered.candidates):
-        return Decision(named[0].plan, f"no other applies: {considered.why_not(Way.STACKS)}")
+        return Decision(named[0].plan, f"no other applies: {considered.why_not(PlanKind.STACKS)}")
     if sample is None:
         return _decide_unseen(asked, considered)
     estimates = estimate(considered.candidates, sample)
@@ -91,16 +91,16 @@ def decide(question: Question, makers: Sequence[Maker] = CANDIDATES) -> Decision
     return Decision(choice, reason, tuple(estimates), sample.of(joined))
 
 
-def estimate(candidates: Sequence[Candidate], sample: Sample) -> list[Estimate]:
+def estimate(candidates: Sequence[Candidate], sample: StreamSample) -> list[Estimate]:
     """What each candidate is expected to cost, the one to be preferred first."""
     joins = {one.plan.partition: one.join for one in candidates if one.join is not None}
     costs = {partition: Costs(join, sample.of(join)) for partition, join in joins.items()}
     found: list[Estimate] = []
     for partition, cost in costs.items():
         plans = [one.plan for one in candidates if one.join is not None and one.plan.partition == partition]
-        chains = [cost.chain(plan) for plan in plans if plan.way is not Way.TREE]
+        chains = [cost.chain(plan) for plan in plans if plan.way is not PlanKind.TREE]
         found += chains
-        found += [cost.tree(plan, chains) for plan in plans if plan.way is Way.TREE]
+        found += [cost.tree(plan, chains) for plan in plans if plan.way is PlanKind.TREE]
     runs = [one for one in candidates if one.join is None]
     found += [costs[None].runs(one.plan, interpreted=one.interpreted) for one in runs]
     for one in found:
@@ -132,7 +132,7 @@ def _choose(estimates: Sequence[Estimate], statistics: Statistics, *, counts: bo
         return AUTOMATON, f"about {total:,.0f} matches are expected: runs keep them together, and count them unmade"
     if statistics.varies and best.plan.joins:
         return TREE, "different components are the rare one at different times"
-    best = next(one for one in estimates if one.plan.way is not Way.TREE)
+    best = next(one for one in estimates if one.plan.way is not PlanKind.TREE)
     second = next(one for one in estimates if one.plan.joins != best.plan.joins)
     times = second.nanoseconds / max(best.nanoseconds, 1e-9)
     return best.plan, f"{times:,.1f} times less work expected than by {second.plan}"

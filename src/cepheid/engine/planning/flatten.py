@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from cepheid.engine.encoding.derived import EVENT, Derived, Step, carried
 from cepheid.engine.planning.carried import carried_as_texts
-from cepheid.engine.planning.lifetimes import Settled, settle_lifetimes
+from cepheid.engine.planning.lifetimes import TrackedAutomaton, settle_lifetimes
 from cepheid.language import print_expression
 from cepheid.pattern.algebra.result import BoundAlgebra
 from cepheid.pattern.automata.bound import BoundAutomaton
@@ -44,7 +44,7 @@ class Flattened:
         self.original = original
         self.lasts = lasts  # its arcs may change while it runs
         self.derived: dict[str, Derived] = {}
-        self.settled: Settled | None = None  # arcs that come and go
+        self.settled: TrackedAutomaton | None = None  # arcs that come and go
         for name, part in original.schema.parts.items():
             evaluate = Compiler(original).result(read_path(part.path, EVENT))
             self.derived[name] = Derived(part.type, part.path[:1], evaluate, part.path[1:])
@@ -60,7 +60,7 @@ class Flattened:
             original = replace(self._with_columns(placement, condition), automaton=own, algebra=algebra)
         self.query = original
 
-    def retimed(self, settled: Settled) -> Flattened:
+    def retimed(self, settled: TrackedAutomaton) -> Flattened:
         """The same code where arcs come and go at other times, or with other constants."""
         found = copy(self)
         found.derived, found.settled = {**self.derived, **settled.columns}, settled
@@ -107,7 +107,7 @@ class Flattened:
         self._of_paths = self._with_columns(self.original.placement)
 
         def computed(conjunct: ex.Expression) -> ex.Expression:
-            alone = not any(isinstance(node, ex.Register) for node in walk(conjunct))
+            alone = not any(isinstance(node, ex.RegisterField) for node in walk(conjunct))
             return conjunct if alone else self._columns_in(conjunct, sure=True)
 
         def asked(condition: ex.Expression) -> ex.Expression:
@@ -128,7 +128,7 @@ class Flattened:
         """The edges of a CESAR expression in terms of columns."""
 
         def asked(condition: ex.Expression) -> ex.Expression:
-            alone = not any(isinstance(node, ex.Register) for node in walk(condition))
+            alone = not any(isinstance(node, ex.RegisterField) for node in walk(condition))
             return self._path(condition) if alone else self._columns_in(self._path(condition), sure=True)
 
         def given(value: ex.Expression) -> ex.Expression:

@@ -9,7 +9,7 @@ from math import isfinite
 from cepheid.engine.planning.candidates import Candidate, Question
 from cepheid.plan.cost import Estimate
 from cepheid.plan.join import Join, equated
-from cepheid.plan.spec import PlanSpec, Way, identity
+from cepheid.plan.spec import PlanKind, PlanSpec, identity
 
 
 class InvalidCandidate(Exception):  # noqa: N818  a mistake of a maker, which no user can make
@@ -48,7 +48,7 @@ def check_estimate(estimate: Estimate) -> None:
 
 def _check_runs(question: Question, candidate: Candidate) -> None:
     plan = candidate.plan
-    if plan.way is not Way.AUTOMATON:
+    if plan.way is not PlanKind.AUTOMATON:
         raise InvalidCandidate(plan, "has no join")
     if plan.partition is not None:
         raise InvalidCandidate(plan, "runs are split by all equivalence attributes")
@@ -63,7 +63,7 @@ def _check_order(question: Question, candidate: Candidate, join: Join) -> None:
     if candidate.interpreted or question.compiled.why_not_joined:
         raise InvalidCandidate(plan, f"the query is no join: {question.compiled.why_not_joined or 'interpreted'}")
     names = [join.stacks[x].variable for x in join.positive]
-    if plan.way is Way.LAZY and sorted(plan.order) != sorted(names):
+    if plan.way is PlanKind.LAZY and sorted(plan.order) != sorted(names):
         raise InvalidCandidate(plan, f"does not name each of {', '.join(names)} once")
 
 

@@ -108,7 +108,7 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Settled:
+class TrackedAutomaton:
     """An automaton with one arc for each track, which reads columns that are a function of the time of an event."""
 
     automaton: BoundAutomaton
@@ -120,7 +120,7 @@ class Settled:
     @cached_property
     def pieces(self) -> Pieces:
         """What kernels read by the time: numbers, and whether an arc is there."""
-        timelines = [(name, column) for name, column in self.columns.items() if isinstance(column, Timeline)]
+        timelines = [(name, column) for name, column in self.columns.items() if isinstance(column, TimeColumn)]
         return merged({name: (own.starts, own.numbers) for name, own in timelines if own.numbers is not None})
 
     def member(self, arc: BoundArc) -> Member | None:
@@ -128,7 +128,7 @@ class Settled:
         shape = self.shapes.get(shape_of(arc))
         return None if shape is None else member_of(arc, shape)
 
-    def retimed(self, members: Sequence[Member], schema: Schema, since: int | None) -> Settled | None:
+    def retimed(self, members: Sequence[Member], schema: Schema, since: int | None) -> TrackedAutomaton | None:
         """The same arcs of tracks that have other members; None if that needs other code. since: of the next events."""
         found: dict[int, list[list[Member]]] = {}
         for one in _in_tracks(members):
@@ -147,7 +147,7 @@ class Settled:
         return replace(self, members=tuple(members), tracks=tuple(tracks), columns=columns)
 
 
-def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool = False) -> Settled | None:
+def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool = False) -> TrackedAutomaton | None:
     """The automaton with one arc for each track; None if all arcs are always there.
 
     lasts: it is for a stream, in which arcs that have a name may be removed, or replaced by others with other numbers.
@@ -167,7 +167,7 @@ def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool =
         tracks.append(track)
         arcs.append(arc)
     settled = BoundAutomaton(automaton.start, automaton.finals, automaton.slots, tuple(_joined(arcs)))
-    return Settled(settled, members, shapes, tuple(tracks), columns)
+    return TrackedAutomaton(settled, members, shapes, tuple(tracks), columns)
 
 
 def member_of(arc: BoundArc, shape: int) -> Member:
@@ -299,12 +299,12 @@ def _columns_of(
     starts, pieces = _pieces(members)
     columns: dict[str, Derived] = {}
     if track.there is not None:
-        columns[track.there] = Timeline.of(schema, BOOL, starts, [piece is not None for piece in pieces])
+        columns[track.there] = TimeColumn.of(schema, BOOL, starts, [piece is not None for piece in pieces])
     for k, name in track.moved.items():
         if members:
             type_ = known[name].type if name in known else carried(literals_in(members[0].like)[k].type)
             values = [members[0 if piece is None else piece].values[k] for piece in pieces]
-            columns[name] = Timeline.of(schema, type_, starts, values)
+            columns[name] = TimeColumn.of(schema, type_, starts, values)
     return columns
 
 
@@ -327,7 +327,7 @@ def _pieces(track: Sequence[Member]) -> tuple[list[int], list[int | None]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Timeline(Derived):
+class TimeColumn(Derived):
     """A column that is a function of the time of an event."""
 
     starts: Any = None  # the times, in ticks, from which on there is another value
@@ -335,7 +335,7 @@ class Timeline(Derived):
     numbers: Any = None  # the same as a kernel has them, if it reads them by the time
 
     @classmethod
-    def of(cls, schema: Schema, type_: Type, starts: Sequence[int], values: Sequence[Value]) -> Timeline:
+    def of(cls, schema: Schema, type_: Type, starts: Sequence[int], values: Sequence[Value]) -> TimeColumn:
         """One value before the first time, and one from each time on."""
         times = np.array(starts, np.int64)
         time, tick = schema.roles.time, schema.tick

@@ -11,7 +11,7 @@ from cepheid.pattern.automata.arc_forms import form_of, marked, numbers_in
 from cepheid.pattern.automata.bound import BoundArc, BoundAutomaton
 from cepheid.pattern.automata.named_arcs import NamedArcs
 from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc
-from cepheid.pattern.tree.nodes import Arc, Automaton
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
 
 Numbers = tuple[int | float, ...]
 
@@ -52,7 +52,7 @@ class ReadLog:
         return TimedAutomaton.of(bound, members, shapes)
 
 
-def read_log(automaton: Automaton, changes: Sequence[Change]) -> ReadLog:
+def read_log(automaton: AutomatonPattern, changes: Sequence[Change]) -> ReadLog:
     """What changes leave, one after the other; their times are ticks."""
     found, named = ReadLog(len(automaton.arcs)), NamedArcs()
     for arc in automaton.arcs:
@@ -77,7 +77,7 @@ def read_log(automaton: Automaton, changes: Sequence[Change]) -> ReadLog:
     return found
 
 
-def _only(arc: Arc, at: int) -> AddArc:
+def _only(arc: ArcClause, at: int) -> AddArc:
     return AddArc(replace(marked(arc)[0], name=None), at)
 
 

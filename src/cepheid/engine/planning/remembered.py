@@ -14,7 +14,7 @@ MOST_USES = 32
 
 
 @dataclass
-class Remembered:
+class RememberedDecision:
     """A decision of an earlier run, the number of its events and the share of each component's types."""
 
     decision: Decision

@@ -26,7 +26,7 @@ TRIED, PAIRED, PARTS = 40, 16, 8
 
 
 @dataclass(frozen=True)
-class Sample:
+class StreamSample:
     """The statistics of a stream, by the join of a query that has most conditions over several events."""
 
     join: Join
@@ -42,7 +42,7 @@ class Sample:
         )
 
 
-def take_sample(compiled: CompiledQuery, batch: Batch) -> Sample | None:
+def take_sample(compiled: CompiledQuery, batch: Batch) -> StreamSample | None:
     """What a batch tells of its stream; nothing if it is small, or if there are no plans to choose from."""
     if compiled.why_not_joined or len(batch) < ENOUGH:
         return None
@@ -69,7 +69,7 @@ def take_sample(compiled: CompiledQuery, batch: Batch) -> Sample | None:
         keys={name: _keys(batch.column(name), rows) for name in _key_columns(join)},
         varies=_varies(join, types),
     )
-    return Sample(join, statistics)
+    return StreamSample(join, statistics)
 
 
 def type_shares(join: Join, batch: Batch, most: int = 2048) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
-from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 
 
@@ -44,7 +44,7 @@ class Ahead(Protocol):
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
         """The state: of the pipeline, and what there is besides."""
 
-    def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
+    def load(self, state: dict[str, Any], saved: dict[str, Any], source: PartSource) -> None:
         """Take up what was saved."""
 
 

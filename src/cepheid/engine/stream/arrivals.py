@@ -15,12 +15,12 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.columns import as_dictionary, type_codes
-from cepheid.engine.encoding.content_order import Ties
+from cepheid.engine.encoding.content_order import TiedRows
 from cepheid.engine.encoding.dictionaries import with_one_dictionary_each
 from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table, joined
 from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.times import is_ascending, ticks
-from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.rows import FAN, SEGMENT, Arrival, RowsInMemory, arrival_of, is_crowded
 from cepheid.pattern.binding.schema import Schema
 from cepheid.values.keys import sort_key
@@ -170,7 +170,7 @@ class Arrivals:
         self._fill(waiting)
         return saved
 
-    def load(self, saved: list[list[Any]], source: Source) -> None:
+    def load(self, saved: list[list[Any]], source: PartSource) -> None:
         """Take up what was written down."""
         self._fill([Arrival(source.held(found), *facts) for found, *facts in saved])
 
@@ -240,7 +240,7 @@ def arrange(
     at = at[tied]
     rows = order[at]
     whole = ordered and len(at) == len(times)
-    ties = Ties(rows.copy(), np.cumsum(~same[:-1][tied], dtype=np.int32) - 1, whole=whole)
+    ties = TiedRows(rows.copy(), np.cumsum(~same[:-1][tied], dtype=np.int32) - 1, whole=whole)
     for name in dict.fromkeys((*schema.roles.order_by, *schema.columns)):
         if not ties:
             break

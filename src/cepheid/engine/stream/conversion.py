@@ -18,7 +18,7 @@ from cepheid.engine.stream.snapshot import load_pipeline
 from cepheid.errors import PatternError
 from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.tree.nodes import Automaton, Fires, Output
+from cepheid.pattern.tree.nodes import AutomatonPattern, Fires, Output
 from cepheid.plan.join import Join
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _holds_alike(old: CompiledQuery, new: CompiledQuery) -> bool:
 
 def _fits(old: Analysed, new: Analysed) -> bool:
     """Whether two queries differ in what no state knows of: constants, or arcs that come and go."""
-    if isinstance(old.query.pattern, Automaton) and isinstance(new.query.pattern, Automaton):
+    if isinstance(old.query.pattern, AutomatonPattern) and isinstance(new.query.pattern, AutomatonPattern):
         # Runs know when they began only where AT END asks for it.
         return _has_end(old.query.pattern) == _has_end(new.query.pattern)
     return repr(clauses(old.query)) == repr(clauses(new.query))
@@ -95,7 +95,7 @@ def _remembered(compiled: CompiledQuery) -> object:
     )
 
 
-def _has_end(automaton: Automaton) -> bool:
+def _has_end(automaton: AutomatonPattern) -> bool:
     return any(arc.fires is Fires.END for arc in automaton.arcs)
 
 

@@ -14,8 +14,8 @@ from cepheid.engine.encoding.content_keys import grouped, row_keys, rows_of
 from cepheid.engine.encoding.few_events import Events, as_table, joined
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.stream.arrivals import Timed
-from cepheid.engine.stream.parts import Sink, Source
-from cepheid.engine.stream.rows import Rows, RowsInMemory
+from cepheid.engine.stream.parts import PartSource, Sink
+from cepheid.engine.stream.rows import RowsInMemory, StoredRows
 from cepheid.pattern.binding.schema import Schema
 
 LARGE = 1 << 16
@@ -28,7 +28,7 @@ Key = tuple[int, int]
 class Chunk:
     """Events that are together. `there`: which of them were not retracted; None: all."""
 
-    rows: Rows
+    rows: StoredRows
     times: Any
     there: Any = None
 
@@ -315,7 +315,7 @@ class EventLog:
             debts = [sink.table("debts", rows), [debt.count for debt in self.debts.values()]]
         return {"chunks": saved, "debts": debts, "latest": self.latest}
 
-    def load(self, saved: dict[str, Any], source: Source) -> None:
+    def load(self, saved: dict[str, Any], source: PartSource) -> None:
         """Take up what was written down."""
         self.latest = saved["latest"]
         for found, there in saved["chunks"]:
@@ -377,7 +377,7 @@ def net_of(schema: Schema, events: Timed, signs: Any) -> tuple[Timed | None, int
 class _Stored:
     """Rows that a store has, and that are in memory too: each replay reads them."""
 
-    stored: Rows
+    stored: StoredRows
     events: pa.Table
 
     @property

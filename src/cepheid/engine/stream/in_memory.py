@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.engine.stream.parts import Sink
-from cepheid.engine.stream.rows import Rows
+from cepheid.engine.stream.rows import StoredRows
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StatePart:
     """A part of a state. `method`: which one of a sink takes it."""
 
     method: str
@@ -30,58 +30,58 @@ class Part:
 class MemorySink:
     """Keeps parts in the header itself. Arrays are copied: the machine goes on with its own."""
 
-    def add(self, name: str, part: Any) -> Part:
+    def add(self, name: str, part: Any) -> StatePart:
         """Some bytes."""
-        return Part("add", name, part)
+        return StatePart("add", name, part)
 
-    def array(self, name: str, array: Any) -> Part:
+    def array(self, name: str, array: Any) -> StatePart:
         """A flat array. Whoever takes it up copies it once more, since it can't be written to."""
         copy = array.copy()
         copy.flags.writeable = False
-        return Part("array", name, copy)
+        return StatePart("array", name, copy)
 
-    def table(self, name: str, table: pa.Table) -> Part:
+    def table(self, name: str, table: pa.Table) -> StatePart:
         """A table, which never changes."""
-        return Part("table", name, table)
+        return StatePart("table", name, table)
 
-    def rows(self, name: str, table: pa.Table, base: int) -> Part:
+    def rows(self, name: str, table: pa.Table, base: int) -> StatePart:
         """Rows from a position on."""
-        return Part("rows", name, table, base)
+        return StatePart("rows", name, table, base)
 
-    def hold(self, name: str, rows: Rows) -> tuple[Part, Rows]:
+    def hold(self, name: str, rows: StoredRows) -> tuple[StatePart, StoredRows]:
         """Rows that never change."""
-        return Part("hold", name, rows), rows
+        return StatePart("hold", name, rows), rows
 
 
 class MemorySource:
     """Gives back what a header has."""
 
-    def part(self, found: Part) -> Any:
+    def part(self, found: StatePart) -> Any:
         """Some bytes."""
         return found.value
 
-    def array(self, found: Part) -> Any:
+    def array(self, found: StatePart) -> Any:
         """A flat array."""
         return found.value
 
-    def table(self, found: Part) -> pa.Table:
+    def table(self, found: StatePart) -> pa.Table:
         """A table."""
         return found.value
 
-    def rows(self, found: Part, base: int) -> pa.Table:
+    def rows(self, found: StatePart, base: int) -> pa.Table:
         """Rows from a position on."""
         return found.value
 
-    def held(self, found: Part) -> Rows:
+    def held(self, found: StatePart) -> StoredRows:
         """Rows that never change."""
-        rows: Rows = found.value
+        rows: StoredRows = found.value
         return rows
 
 
 def written(header: Any, sink: Sink | None = None) -> Any:
     """A copy of a header, whose parts are in a sink from now on; without one they stay where they are."""
     match header:
-        case Part():
+        case StatePart():
             return header if sink is None else header.write(sink)
         case dict():
             return {name: written(value, sink) for name, value in header.items()}
@@ -93,7 +93,7 @@ def written(header: Any, sink: Sink | None = None) -> Any:
 def size_of(header: Any) -> int:
     """How many bytes the arrays of a state have: that is what is copied."""
     match header:
-        case Part(method="array", value=array):
+        case StatePart(method="array", value=array):
             return int(array.nbytes)
         case dict():
             return sum(map(size_of, header.values()))

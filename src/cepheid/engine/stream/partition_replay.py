@@ -26,7 +26,7 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
 from cepheid.engine.machines.replay_machine import ReplayMachine
 from cepheid.engine.matches.changes import Difference
-from cepheid.engine.matches.difference import Given, check_count, difference, whole
+from cepheid.engine.matches.difference import EmittedMatches, check_count, difference, whole
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import NONE, MatchTable, in_order
 from cepheid.engine.matches.matches import Matches
@@ -38,7 +38,7 @@ from cepheid.engine.stream.event_arrays import NOWHERE, EventArrays
 from cepheid.engine.stream.event_log import EventLog, Net, rows_by_number
 from cepheid.engine.stream.forgetting import forget
 from cepheid.engine.stream.partition_order import PartitionOrder, Parts
-from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.past import Past
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.snapshot import write_pipeline
@@ -324,7 +324,7 @@ class PartitionReplay:
         facts = {"place": None, "reached": self._reached, "certain": None, "older": older, "replay": True}
         return write_pipeline(self.head, sink), facts | {"log": self.log.save(sink)}
 
-    def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
+    def load(self, state: dict[str, Any], saved: dict[str, Any], source: PartSource) -> None:
         """Take up events that were written down, and go over them: what that gives was given before."""
         self.log.load(saved["log"], source)
         self._read_log(saved["reached"])
@@ -345,7 +345,7 @@ class PartitionReplay:
         self._update(self._due(reached if reached is not None else NEVER), NO_EVENTS)
 
 
-class PartitionMatches(Given):
+class PartitionMatches(EmittedMatches):
     """Matches by the numbers of their events. Their rows are made when they are asked for, in the order of S9."""
 
     def __init__(self, replay: PartitionReplay, found: MatchTable, wanted: Any = None) -> None:

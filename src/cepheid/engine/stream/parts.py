@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engine.stream.rows import Rows, RowsInMemory
+from cepheid.engine.stream.rows import RowsInMemory, StoredRows
 
 
 class Sink(Protocol):
@@ -25,11 +25,11 @@ class Sink(Protocol):
     def rows(self, name: str, table: pa.Table, base: int) -> Any:
         """A table whose first row is at a position of the stream: what is at a position never changes."""
 
-    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+    def hold(self, name: str, rows: StoredRows) -> tuple[Any, StoredRows]:
         """Rows that never change. Also returns the form in which they are to be kept from now on."""
 
 
-class Source(Protocol):
+class PartSource(Protocol):
     """What gives the parts back, by what the sink had returned."""
 
     def part(self, found: Any) -> Any:
@@ -44,7 +44,7 @@ class Source(Protocol):
     def rows(self, found: Any, base: int) -> pa.Table:
         """A table of rows from a position on."""
 
-    def held(self, found: Any) -> Rows:
+    def held(self, found: Any) -> StoredRows:
         """Rows that never change; they may be read when they are needed."""
 
 
@@ -71,7 +71,7 @@ class Prefixed:
         """Rows from a position on."""
         return self.sink.rows(self.prefix + name, table, base)
 
-    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+    def hold(self, name: str, rows: StoredRows) -> tuple[Any, StoredRows]:
         """Rows that never change."""
         return self.sink.hold(self.prefix + name, rows)
 
@@ -106,7 +106,7 @@ class FlatSink:
         """All rows."""
         return self.table(name, table)
 
-    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+    def hold(self, name: str, rows: StoredRows) -> tuple[Any, StoredRows]:
         """All rows, which stay as they are."""
         return self.table(name, rows.table()), rows
 
@@ -136,7 +136,7 @@ class FlatSource:
         """All rows."""
         return self.table(found)
 
-    def held(self, found: Any) -> Rows:
+    def held(self, found: Any) -> StoredRows:
         """Rows in memory."""
         return RowsInMemory(self.table(found))
 

@@ -25,9 +25,9 @@ from cepheid.engine.stream.view import View
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import Schema, make_schema
 from cepheid.pattern.expressions.types import Kind
-from cepheid.pattern.tree.flow import EVENTS, Source
+from cepheid.pattern.tree.flow import EVENTS, StreamSource
 from cepheid.pattern.tree.nodes import Output
-from cepheid.pattern.tree.scope import Scope
+from cepheid.pattern.tree.scope import VisibleEvents
 
 if TYPE_CHECKING:
     from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -54,8 +54,8 @@ class Pipeline:
         self.schema = schema
         self.once = once
         self.report = report
-        self.streams: dict[Source, InputStream] = {EVENTS: InputStream(schema, once=once)}
-        self.views: dict[tuple[Source, Scope], View] = {}
+        self.streams: dict[StreamSource, InputStream] = {EVENTS: InputStream(schema, once=once)}
+        self.views: dict[tuple[StreamSource, VisibleEvents], View] = {}
         self.queries: list[QueryStream] = []
         made: dict[str, Bound] = {}
         for number, source in enumerate(self.program.sources):
@@ -72,7 +72,7 @@ class Pipeline:
         for source in self.streams:
             self._loosen(source)
 
-    def _loosen(self, source: Source) -> None:
+    def _loosen(self, source: StreamSource) -> None:
         """For CESAR the events of an instant are a set: where nothing else reads a stream, they need no order."""
         if all(query.query.algebra is not None for query in self.readers(source)):
             self.streams[source].arrivals.types = frozenset()
@@ -106,8 +106,8 @@ class Pipeline:
         ahead: partitions of which all events before other times are in, where `may_go_ahead`.
         """
         given: list[Matches] = []
-        until: dict[Source, int | None] = {EVENTS: now}
-        released: set[Source] = set()
+        until: dict[StreamSource, int | None] = {EVENTS: now}
+        released: set[StreamSource] = set()
         batches: dict[InputStream, Batch] = {}
         for number, source in enumerate(self.program.sources):
             if source not in released:
@@ -161,7 +161,7 @@ class Pipeline:
             query.feed(batch)
         query.machine.reach_partitions(ahead)
 
-    def release(self, source: Source, until: int | None) -> dict[InputStream, Batch]:
+    def release(self, source: StreamSource, until: int | None) -> dict[InputStream, Batch]:
         """The events of a stream before a time, in order, and those of its views.
 
         Those of the input also go to the streams that merge it.
@@ -179,11 +179,11 @@ class Pipeline:
                 stream.arrivals.add(arrival_of(stream.schema, as_merged(batch.table, stream.schema, None), batch.times))
         return found
 
-    def views_of(self, source: Source) -> list[View]:
+    def views_of(self, source: StreamSource) -> list[View]:
         """What queries see of a stream."""
         return [view for (own, _), view in self.views.items() if own == source]
 
-    def every_stream(self) -> Iterator[tuple[Source, InputStream]]:
+    def every_stream(self) -> Iterator[tuple[StreamSource, InputStream]]:
         """The streams that events come in, then what queries see of them, each with where its events come from."""
         yield from self.streams.items()
         yield from ((source, view.stream) for (source, _), view in self.views.items())
@@ -192,7 +192,7 @@ class Pipeline:
         """The streams that a stream is merged into with others."""
         return [stream for source, stream in self.streams.items() if len(source) > 1 and name in source]
 
-    def readers(self, source: Source) -> list[QueryStream]:
+    def readers(self, source: StreamSource) -> list[QueryStream]:
         """The queries that read a stream, or see a part of it."""
         return [query for query, own in zip(self.queries, self.program.sources, strict=True) if own == source]
 
@@ -283,7 +283,7 @@ class Pipeline:
             return limit
         return min([limit, *(arrival.low for arrival in stream.arrivals.waiting)])
 
-    def replace_stream(self, source: Source, columns: pa.Schema) -> None:
+    def replace_stream(self, source: StreamSource, columns: pa.Schema) -> None:
         """A stream turns out to have other columns before it had an event: its queries begin anew."""
         known = self.streams[source].schema
         columns_of = make_schema(columns, known.roles, known.start).columns

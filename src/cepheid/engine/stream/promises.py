@@ -19,7 +19,7 @@ from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.walk import conjuncts, walk
 from cepheid.plan.implied import implies
-from cepheid.plan.taken import E, Taken, events_taken, last_taken
+from cepheid.plan.taken import E, TakenEvents, events_taken, last_taken
 from cepheid.values.bindings import Bindings
 from cepheid.values.columns import column_values
 from cepheid.values.evaluate import Compiler
@@ -67,9 +67,9 @@ class Promises:
     made: dict[str, Promise] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.arcs: list[Taken] = [arc for query in self.queries for arc in events_taken(query)]
+        self.arcs: list[TakenEvents] = [arc for query in self.queries for arc in events_taken(query)]
         if self.every:
-            self.arcs.append(Taken(None, ()))
+            self.arcs.append(TakenEvents(None, ()))
         self.latest = EVER  # no promise is about events at this time or later
         self._first = EVER  # and none is over before this time
         self._wide: dict[str, list[bool]] = {}  # by arc: whether a promise is about all of its events
@@ -150,7 +150,7 @@ class Promises:
         )
         return None if found <= EVER else found
 
-    def _residue(self, promise: Promise, arc: Taken) -> tuple[ex.Expression, ...] | None:
+    def _residue(self, promise: Promise, arc: TakenEvents) -> tuple[ex.Expression, ...] | None:
         """What is left to be TRUE for all events that an arc may take to be such as the promise is about.
 
         None if that can't be known from the key of a partition.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cepheid.engine.machines.adaptive import AdaptiveMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.engine.planning.lifetimes import Member, Settled
+from cepheid.engine.planning.lifetimes import Member, TrackedAutomaton
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.pattern.automata.one_arc import BindArc
 from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc, lasting
@@ -51,7 +51,7 @@ def _machine(pipeline: Pipeline) -> AutomatonMachine | None:
     return machine if isinstance(machine, AutomatonMachine) else None
 
 
-def _after(settled: Settled, changes: Sequence[Change], query: Bound, bind: BindArc) -> list[Member] | None:
+def _after(settled: TrackedAutomaton, changes: Sequence[Change], query: Bound, bind: BindArc) -> list[Member] | None:
     """The arcs after some changes, by the rules of `with_changes`; None where one is refused or has a new shape."""
     members = list(settled.members)
     for change in changes:
@@ -72,7 +72,7 @@ def _after(settled: Settled, changes: Sequence[Change], query: Bound, bind: Bind
     return members
 
 
-def _added(settled: Settled, change: AddArc, at: int, query: Bound, bind: BindArc) -> Member | None:
+def _added(settled: TrackedAutomaton, change: AddArc, at: int, query: Bound, bind: BindArc) -> Member | None:
     until = None if change.until is None else int(str(change.until))
     if (until is not None and until <= at) or change.arc.fires is not Fires.EVENT:
         return None

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepheid.engine.stream.parts import FlatSink, FlatSource
 from cepheid.engine.stream.pipeline import Pipeline
-from cepheid.engine.stream.rows import Rows, RowsInMemory
+from cepheid.engine.stream.rows import RowsInMemory, StoredRows
 from cepheid.engine.stream.snapshot import saved_source
 from cepheid.pattern.expressions.types import is_untyped
 
@@ -73,7 +73,7 @@ class _RetypedSource(FlatSource):
         wanted = self._schemas.get(tuple(table.column_names))
         return table if wanted is None or table.schema.equals(wanted) else as_types(table, wanted)
 
-    def held(self, found: Any) -> Rows:
+    def held(self, found: Any) -> StoredRows:
         return RowsInMemory(self.table(found))
 
 

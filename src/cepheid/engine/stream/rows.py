@@ -19,7 +19,7 @@ FAN = 8
 """How many segments of rows of one level are merged into one of the next."""
 
 
-class Rows(Protocol):
+class StoredRows(Protocol):
     """Rows that never change, wherever they are: in memory, compressed, or in a store."""
 
     @property
@@ -62,7 +62,7 @@ class Arrival:
     level: how often arrivals were merged into this one.
     """
 
-    rows: Rows
+    rows: StoredRows
     count: int
     low: int
     high: int

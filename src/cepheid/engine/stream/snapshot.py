@@ -1,4 +1,4 @@
-"""A session's state: a header for JSON, and parts, which a `Sink` takes and a `Source` gives back.
+"""A session's state: a header for JSON, and parts, which a `Sink` takes and a `PartSource` gives back.
 
 As bytes it is the header, then the parts one after the other, each eight bytes aligned:
 
@@ -20,11 +20,10 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.stream.input_stream import InputStream
-from cepheid.engine.stream.parts import FlatSink, FlatSource, Sink, Source
+from cepheid.engine.stream.parts import FlatSink, FlatSource, PartSource, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
-from cepheid.pattern.tree.flow import EVENTS
-from cepheid.pattern.tree.flow import Source as StreamSource
+from cepheid.pattern.tree.flow import EVENTS, StreamSource
 from cepheid.pattern.tree.partitioning import Partitioning
 
 MAGIC = b"CEPHEID\n"
@@ -99,7 +98,7 @@ def saved_source(saved: dict[str, Any]) -> StreamSource:
 Read = tuple[dict[str, Any], pa.Schema | None, Callable[[Pipeline], None], pa.Table | None]
 
 
-def read_state(header: dict[str, Any], source: Source, fingerprint: str) -> Read:
+def read_state(header: dict[str, Any], source: PartSource, fingerprint: str) -> Read:
     """The facts of a session, its schema, how to fill its pipeline, and its late events."""
     with telling_damage():
         facts = header["session"]
@@ -121,12 +120,12 @@ def check_fingerprint(found: str, wanted: str) -> None:
         raise UsageError("CEP607", message, "restore it with the query that it was taken from")
 
 
-def _schema(found: Any, source: Source) -> pa.Schema:
+def _schema(found: Any, source: PartSource) -> pa.Schema:
     return pa.ipc.read_schema(pa.py_buffer(source.part(found)))
 
 
 def load_pipeline(
-    header: dict[str, Any], source: Source, pipeline: Pipeline, fits: Sequence[bool] | None = None
+    header: dict[str, Any], source: PartSource, pipeline: Pipeline, fits: Sequence[bool] | None = None
 ) -> None:
     """Fill a new pipeline with what `write_pipeline` has written.
 
@@ -155,7 +154,7 @@ def load_pipeline(
             query.machine.load(saved["machine"], arrays, query.stream)
 
 
-def read_stream(saved: dict[str, Any], stream: InputStream, source: Source) -> None:
+def read_stream(saved: dict[str, Any], stream: InputStream, source: PartSource) -> None:
     """Fill a new stream with what `write_stream` has written."""
     stream.restore(source.rows(saved["kept"], saved["base"]), saved["base"], saved["events"], saved["last"])
     stream.mixed = saved.get("mixed", 0)

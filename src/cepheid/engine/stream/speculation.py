@@ -16,9 +16,9 @@ from cepheid.engine.matches.changes import Difference
 from cepheid.engine.matches.difference import (
     FORGOTTEN,
     NOTHING,
-    Given,
+    EmittedKeys,
+    EmittedMatches,
     Keyed,
-    Remembered,
     check_count,
     difference,
     whole,
@@ -30,7 +30,7 @@ from cepheid.engine.stream.arrivals import Arrivals, Timed
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.in_memory import MemorySink, MemorySource, size_of, written
-from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import load_pipeline, write_pipeline
@@ -45,7 +45,7 @@ BYTES_PER_EVENT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SavedState:
     """The state of the pipeline when all events before a place were in (None: at the beginning)."""
 
     place: int | None
@@ -74,8 +74,8 @@ class Speculation:
         self.place: int | None = None  # all events before it went through the pipeline
         self.closed = False
         self.kept = [self._keep()]
-        self.given: list[list[Given]] = []  # since the first state that is kept; of each query
-        self.tail: list[Given] = []  # what there would be besides if the stream ended here; of each query
+        self.given: list[list[EmittedMatches]] = []  # since the first state that is kept; of each query
+        self.tail: list[EmittedMatches] = []  # what there would be besides if the stream ended here; of each query
         self.older = [FORGOTTEN for _ in self.head.queries]  # given before that; their ends are not final yet
         self.forgotten = 0  # how often matches were given that are no longer in `given`
         self.since_kept = 0  # events since the last state that is kept
@@ -181,14 +181,14 @@ class Speculation:
         if any(one.matches.bound() for one in found):
             self.given.append(found)
 
-    def _noted(self, pipeline: Pipeline, matches: Sequence[Matches]) -> list[Given]:
-        found = [Given(one, query.base) for one, query in zip(matches, pipeline.queries, strict=True)]
+    def _noted(self, pipeline: Pipeline, matches: Sequence[Matches]) -> list[EmittedMatches]:
+        found = [EmittedMatches(one, query.base) for one, query in zip(matches, pipeline.queries, strict=True)]
         if self.ahead != 0:
             for one in found:
                 check_count(one.bound())
         return found
 
-    def _close_copy(self) -> list[Given]:
+    def _close_copy(self) -> list[EmittedMatches]:
         """What there would be besides if the stream ended here."""
         copy = self._restored(self._saved())
         return self._noted(copy, copy.advance(None, self.until))
@@ -205,7 +205,7 @@ class Speculation:
         load_pipeline(state, MemorySource(), pipeline)
         return pipeline
 
-    def _keep(self) -> Kept:
+    def _keep(self) -> SavedState:
         if self.place is not None:
             self.head.compact(self.place)
         state = self._saved()
@@ -214,7 +214,7 @@ class Speculation:
         if self.place is not None:
             certain = min(query.certain(self.place) for query in self.head.queries)
         given = self.forgotten + len(self.given) if self.place is not None else 0
-        return Kept(self.place, state, certain, given)
+        return SavedState(self.place, state, certain, given)
 
     def _enough(self) -> int:
         """After how many events it is worth to keep the state."""
@@ -246,7 +246,7 @@ class Speculation:
             self.kept.append(self._keep())
             self.since_kept = 0
 
-    def _go_back(self, first: int) -> list[list[Given]]:
+    def _go_back(self, first: int) -> list[list[EmittedMatches]]:
         """To the last state before a time. What was given after that is undone."""
         while self.kept[-1].place is not None and self.kept[-1].place > first:
             self.kept.pop()
@@ -303,7 +303,9 @@ class Speculation:
 
     # Differences.
 
-    def _differences(self, undone: list[list[Given]], before: list[Given], made: int) -> list[Difference]:
+    def _differences(
+        self, undone: list[list[EmittedMatches]], before: list[EmittedMatches], made: int
+    ) -> list[Difference]:
         nothing = [query.nothing() for query in self.head.queries]
         new = self.given[made:]
         found = []
@@ -357,13 +359,13 @@ class Speculation:
         facts |= {"watermark": self.watermark, "trail": self.trail}
         return written(first.state, sink), facts | {"log": self.log.save(sink)}
 
-    def load(self, state: dict[str, Any], saved: dict[str, Any], source: Source) -> None:
+    def load(self, state: dict[str, Any], saved: dict[str, Any], source: PartSource) -> None:
         """Take up what was written down, and go ahead again: what that gives was given before."""
         load_pipeline(state, source, self.head)
         self.place = saved["place"]
-        self.kept = [Kept(self.place, self._saved(), saved["certain"], 0)]
+        self.kept = [SavedState(self.place, self._saved(), saved["certain"], 0)]
         self.older = [
-            Remembered(source.array(keys).reshape(2, -1), source.array(ends)) for keys, ends in saved["older"]
+            EmittedKeys(source.array(keys).reshape(2, -1), source.array(ends)) for keys, ends in saved["older"]
         ]
         self.log.load(saved["log"], source)
         for events, times in self.log.since(self.place):

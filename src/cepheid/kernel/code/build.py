@@ -12,17 +12,17 @@ from cepheid.kernel.code.nodes import (
     Assign,
     Block,
     Break,
-    Call,
     Comment,
     Continue,
     Evaluate,
-    Expression,
+    Expr,
     If,
+    Invoke,
+    Local,
     Number,
     Return,
     Statement,
     Store,
-    Variable,
     While,
     expression,
 )
@@ -34,7 +34,7 @@ class Code:
 
     def __init__(self) -> None:
         self._open: list[list[Statement]] = [[]]
-        self._chosen: Expression = FALSE  # the condition of the last `when` of the open block, as far as it is constant
+        self._chosen: Expr = FALSE  # the condition of the last `when` of the open block, as far as it is constant
 
     @property
     def block(self) -> Block:
@@ -46,21 +46,21 @@ class Code:
         """Append statements that exist already."""
         self._open[-1] += statements
 
-    def set(self, target: Variable, value: Expression | Number) -> Variable:
+    def set(self, target: Local, value: Expr | Number) -> Local:
         """Assign a value, converted to the variable's type."""
         self.add(Assign(target, expression(value, target.type).to(target.type)))
         return target
 
-    def let(self, name: str, value: Expression | Number, type_: Scalar | None = None) -> Variable:
+    def let(self, name: str, value: Expr | Number, type_: Scalar | None = None) -> Local:
         """Declare a variable with a value."""
-        kind = type_ or (value.type if isinstance(value, Expression) else INT64)
-        return self.set(Variable(name, kind), value)
+        kind = type_ or (value.type if isinstance(value, Expr) else INT64)
+        return self.set(Local(name, kind), value)
 
-    def step(self, target: Variable, by: Expression | Number = 1) -> None:
+    def step(self, target: Local, by: Expr | Number = 1) -> None:
         """Add to a variable."""
         self.set(target, target + expression(by, target.type).to(target.type))
 
-    def put(self, array: Array, index: Expression | int, value: Expression | Number) -> None:
+    def put(self, array: Array, index: Expr | int, value: Expr | Number) -> None:
         """Store a value into an element of an array, converted to its type."""
         stored = expression(value, array.element).to(array.element)
         self.add(Store(array, expression(index, INT64), stored))
@@ -69,11 +69,11 @@ class Code:
         """Append a comment."""
         self.add(Comment(text))
 
-    def call(self, call: Call) -> None:
+    def call(self, call: Invoke) -> None:
         """Call a function for its effect."""
         self.add(Evaluate(call))
 
-    def give(self, value: Expression | Number) -> None:
+    def give(self, value: Expr | Number) -> None:
         """Return a value."""
         self.add(Return(expression(value, INT64)))
 
@@ -86,14 +86,14 @@ class Code:
         self.add(Continue())
 
     @contextmanager
-    def loop(self, condition: Expression) -> Iterator[None]:
+    def loop(self, condition: Expr) -> Iterator[None]:
         """Open a loop that runs while a condition holds."""
         with self._nested() as body:
             yield
         self.add(While(condition, tuple(body)))
 
     @contextmanager
-    def when(self, condition: Expression) -> Iterator[None]:
+    def when(self, condition: Expr) -> Iterator[None]:
         """Open a block under a condition. If that is constant, the block is inlined or left out."""
         if condition == TRUE:
             yield

@@ -4,47 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cepheid.kernel.code.nodes import FALSE, TRUE, And, Choose, Constant, Expression, Not, Or
+from cepheid.kernel.code.nodes import FALSE, TRUE, AllTrue, AnyTrue, Choose, Expr, Immediate, Negate
 
 
-def all_of(conditions: Iterable[Expression]) -> Expression:
+def all_of(conditions: Iterable[Expr]) -> Expr:
     """AND; a part that stands twice is tested once.
 
     >>> all_of([TRUE, all_of([])]) is TRUE
     True
     """
-    parts: dict[Expression, None] = {}
+    parts: dict[Expr, None] = {}
     for condition in conditions:
         if condition == FALSE:
             return FALSE
-        parts |= dict.fromkeys(condition.parts if isinstance(condition, And) else [condition])
+        parts |= dict.fromkeys(condition.parts if isinstance(condition, AllTrue) else [condition])
     parts.pop(TRUE, None)
     found = tuple(parts)
-    return found[0] if len(found) == 1 else And(found) if found else TRUE
+    return found[0] if len(found) == 1 else AllTrue(found) if found else TRUE
 
 
-def any_of(conditions: Iterable[Expression]) -> Expression:
+def any_of(conditions: Iterable[Expr]) -> Expr:
     """OR; a part that stands twice is tested once."""
-    parts: dict[Expression, None] = {}
+    parts: dict[Expr, None] = {}
     for condition in conditions:
         if condition == TRUE:
             return TRUE
-        parts |= dict.fromkeys(condition.parts if isinstance(condition, Or) else [condition])
+        parts |= dict.fromkeys(condition.parts if isinstance(condition, AnyTrue) else [condition])
     parts.pop(FALSE, None)
     found = tuple(parts)
-    return found[0] if len(found) == 1 else Or(found) if found else FALSE
+    return found[0] if len(found) == 1 else AnyTrue(found) if found else FALSE
 
 
-def negate(condition: Expression) -> Expression:
+def negate(condition: Expr) -> Expr:
     """NOT."""
-    if isinstance(condition, Constant):
+    if isinstance(condition, Immediate):
         return FALSE if condition.value else TRUE
-    return condition.operand if isinstance(condition, Not) else Not(condition)
+    return condition.operand if isinstance(condition, Negate) else Negate(condition)
 
 
-def choose(condition: Expression, then: Expression, otherwise: Expression) -> Expression:
+def choose(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     """One of two values."""
-    if isinstance(condition, Constant):
+    if isinstance(condition, Immediate):
         return then if condition.value else otherwise
     if then == otherwise:
         return then

@@ -74,7 +74,7 @@ class _Body:
         head = [f"define internal {result} @{name}({parameters}) nounwind{self.inlining()} {{", "entry:"]
         head += [f"  %v.{name} = alloca {_type(type_)}" for name, type_ in self.variables.items()]
         for parameter in self.function.parameters:
-            if isinstance(parameter, n.Variable):
+            if isinstance(parameter, n.Local):
                 head.append(f"  store {_type(parameter.type)} %p.{parameter.name}, ptr %v.{parameter.name}")
         return "\n".join([*head, *self.lines, "}", ""])
 
@@ -157,11 +157,11 @@ class _Body:
             case _:
                 raise TypeError(f"no code for {node!r}")
 
-    def declare(self, target: n.Variable) -> None:
+    def declare(self, target: n.Local) -> None:
         if self.variables.setdefault(target.name, target.type) != target.type:
             raise TypeError(f"{target.name} is {self.variables[target.name]} and {target.type}")
 
-    def choose(self, condition: n.Expression, then: n.Block, otherwise: n.Block) -> None:
+    def choose(self, condition: n.Expr, then: n.Block, otherwise: n.Block) -> None:
         yes, no, after = self.labels("then", "else", "after")
         self.branch(condition, yes, no if otherwise else after)
         self.begin(yes)
@@ -172,7 +172,7 @@ class _Body:
             self.block(otherwise)
         self.begin(after)
 
-    def loop(self, condition: n.Expression, body: n.Block) -> None:
+    def loop(self, condition: n.Expr, body: n.Block) -> None:
         head, inside, after = self.labels("while", "do", "done")
         self.begin(head)
         self.branch(condition, inside, after)
@@ -183,24 +183,24 @@ class _Body:
         self.jump(head)
         self.begin(after)
 
-    def branch(self, condition: n.Expression, yes: str, no: str) -> None:
+    def branch(self, condition: n.Expr, yes: str, no: str) -> None:
         """Go to one label or the other."""
         match condition:
-            case n.And(parts=parts):
+            case n.AllTrue(parts=parts):
                 for part in parts[:-1]:
                     (following,) = self.labels("and")
                     self.branch(part, following, no)
                     self.begin(following)
                 self.branch(parts[-1], yes, no)
-            case n.Or(parts=parts):
+            case n.AnyTrue(parts=parts):
                 for part in parts[:-1]:
                     (following,) = self.labels("or")
                     self.branch(part, yes, following)
                     self.begin(following)
                 self.branch(parts[-1], yes, no)
-            case n.Not(operand=operand):
+            case n.Negate(operand=operand):
                 self.branch(operand, no, yes)
-            case n.Constant(value=value):
+            case n.Immediate(value=value):
                 self.jump(yes if value else no)
             case _:
                 self.put(f"br i1 {self.value(condition)}, label %{yes}, label %{no}")
@@ -208,40 +208,40 @@ class _Body:
 
     # Expressions.
 
-    def value(self, node: n.Expression) -> str:
+    def value(self, node: n.Expr) -> str:
         match node:
-            case n.Constant(value=value, type=type_):
+            case n.Immediate(value=value, type=type_):
                 return _constant(value, type_)
-            case n.Variable(name=name, type=type_):
+            case n.Local(name=name, type=type_):
                 if self.variables.get(name, type_) != type_:
                     raise TypeError(f"{name} is {self.variables[name]} and {type_}")
                 return self.make(f"load {_type(type_)}, ptr %v.{name}")
             case n.Load(array=array, index=index):
                 return self.make(f"load {_type(array.element)}, ptr {self.place(array, index)}")
-            case n.Arithmetic():
+            case n.BinaryOp():
                 return self.arithmetic(node)
             case n.Comparison(operator=operator, left=left, right=right):
                 word = _comparison(operator, left.type)
                 return self.make(f"{word} {_type(left.type)} {self.value(left)}, {self.value(right)}")
-            case n.And() | n.Or():
+            case n.AllTrue() | n.AnyTrue():
                 return self.picked(node, n.TRUE, n.FALSE)
-            case n.Not(operand=operand):
+            case n.Negate(operand=operand):
                 return self.make(f"xor i1 {self.value(operand)}, true")
             case n.Choose(condition=condition, then=then, otherwise=otherwise):
                 return self.picked(condition, then, otherwise)
-            case n.Cast(operand=operand, type=type_):
+            case n.Convert(operand=operand, type=type_):
                 return self.cast(self.value(operand), operand.type, type_)
             case n.Wrap(operand=operand):
                 return self.value(operand)
-            case n.Call():
+            case n.Invoke():
                 return self.call(node)
         raise TypeError(f"no code for {node!r}")
 
-    def place(self, array: n.Array, index: n.Expression) -> str:
+    def place(self, array: n.Array, index: n.Expr) -> str:
         wide = self.cast(self.value(index), index.type, UINT64)
         return self.make(f"getelementptr {_type(array.element)}, ptr %p.{array.name}, i64 {wide}")
 
-    def picked(self, condition: n.Expression, then: n.Expression, otherwise: n.Expression) -> str:
+    def picked(self, condition: n.Expr, then: n.Expr, otherwise: n.Expr) -> str:
         yes, no, after = self.labels("yes", "no", "join")
         self.branch(condition, yes, no)
         found = []
@@ -253,7 +253,7 @@ class _Body:
         self.begin(after)
         return self.make(f"phi {_type(then.type)} {', '.join(found)}")
 
-    def arithmetic(self, node: n.Arithmetic) -> str:
+    def arithmetic(self, node: n.BinaryOp) -> str:
         type_, operator = node.type, node.operator
         if type_.real:
             word = _REAL[operator]
@@ -283,7 +283,7 @@ class _Body:
 
     # Calls.
 
-    def call(self, node: n.Call) -> str:
+    def call(self, node: n.Invoke) -> str:
         if node.function in self.known:
             function = self.known[node.function]
             told = []
@@ -291,10 +291,10 @@ class _Body:
                 if isinstance(given, n.Array):
                     told.append(f"ptr %p.{given.name}")
                 else:
-                    assert isinstance(parameter, n.Variable)
+                    assert isinstance(parameter, n.Local)
                     told.append(f"{_type(parameter.type)} {self.value(given.to(parameter.type))}")
             return self.make(f"call {_type(function.result)} @{node.function}({', '.join(told)})")
-        found = [self.value(a) for a in node.arguments if isinstance(a, n.Expression)]
+        found = [self.value(a) for a in node.arguments if isinstance(a, n.Expr)]
         match node.function, found:
             case "less", [one, other]:  # NaN is the greatest number
                 below = self.make(f"fcmp olt double {one}, {other}")
@@ -321,7 +321,7 @@ class _Body:
                 return self.make(f"frem double {one}, {other}")
             case "mix", [seed, value]:
                 given = node.arguments[1]
-                assert isinstance(given, n.Expression)
+                assert isinstance(given, n.Expr)
                 return self.mix(seed, value, given.type)
         raise TypeError(f"no function {node.function}")
 

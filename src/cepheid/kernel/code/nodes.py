@@ -13,73 +13,73 @@ from cepheid.kernel.code.types import BOOL, FLOAT64, INT64, Scalar
 Number = int | float | bool
 
 
-class Expression:
+class Expr:
     """Something that has a value."""
 
     __slots__ = ()
     type: Scalar
 
-    def __add__(self, other: Expression | Number) -> Expression:
+    def __add__(self, other: Expr | Number) -> Expr:
         return arithmetic("+", self, other)
 
-    def __sub__(self, other: Expression | Number) -> Expression:
+    def __sub__(self, other: Expr | Number) -> Expr:
         return arithmetic("-", self, other)
 
-    def __mul__(self, other: Expression | Number) -> Expression:
+    def __mul__(self, other: Expr | Number) -> Expr:
         return arithmetic("*", self, other)
 
-    def __truediv__(self, other: Expression | Number) -> Expression:
+    def __truediv__(self, other: Expr | Number) -> Expr:
         return arithmetic("/", self, other)
 
-    def __floordiv__(self, other: Expression | Number) -> Expression:
+    def __floordiv__(self, other: Expr | Number) -> Expr:
         return arithmetic("//", self, other)
 
-    def __and__(self, other: Expression | Number) -> Expression:
+    def __and__(self, other: Expr | Number) -> Expr:
         return arithmetic("&", self, other)
 
-    def __or__(self, other: Expression | Number) -> Expression:
+    def __or__(self, other: Expr | Number) -> Expr:
         return arithmetic("|", self, other)
 
-    def __xor__(self, other: Expression | Number) -> Expression:
+    def __xor__(self, other: Expr | Number) -> Expr:
         return arithmetic("^", self, other)
 
-    def __lshift__(self, other: Expression | Number) -> Expression:
+    def __lshift__(self, other: Expr | Number) -> Expr:
         return arithmetic("<<", self, other)
 
-    def __rshift__(self, other: Expression | Number) -> Expression:
+    def __rshift__(self, other: Expr | Number) -> Expr:
         return arithmetic(">>", self, other)
 
-    def __lt__(self, other: Expression | Number) -> Expression:
+    def __lt__(self, other: Expr | Number) -> Expr:
         return comparison("<", self, other)
 
-    def __le__(self, other: Expression | Number) -> Expression:
+    def __le__(self, other: Expr | Number) -> Expr:
         return comparison("<=", self, other)
 
-    def __gt__(self, other: Expression | Number) -> Expression:
+    def __gt__(self, other: Expr | Number) -> Expr:
         return comparison(">", self, other)
 
-    def __ge__(self, other: Expression | Number) -> Expression:
+    def __ge__(self, other: Expr | Number) -> Expr:
         return comparison(">=", self, other)
 
-    def equals(self, other: Expression | Number) -> Expression:
+    def equals(self, other: Expr | Number) -> Expr:
         """`==` in the kernel."""
         return comparison("==", self, other)
 
-    def differs(self, other: Expression | Number) -> Expression:
+    def differs(self, other: Expr | Number) -> Expr:
         """`!=` in the kernel."""
         return comparison("!=", self, other)
 
-    def to(self, type_: Scalar) -> Expression:
+    def to(self, type_: Scalar) -> Expr:
         """The value in another type; a constant is converted at once."""
         if self.type == type_:
             return self
-        if isinstance(self, Constant):
-            return Constant(float(self.value) if type_.real else int(self.value), type_)
-        return Cast(self, type_)
+        if isinstance(self, Immediate):
+            return Immediate(float(self.value) if type_.real else int(self.value), type_)
+        return Convert(self, type_)
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Expression):
+class Immediate(Expr):
     """A number or a truth value; some have a name in the text."""
 
     value: Number
@@ -88,7 +88,7 @@ class Constant(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(Expression):
+class Local(Expr):
     """A local variable, or a parameter that is one value."""
 
     name: str
@@ -102,16 +102,16 @@ class Array:
     name: str
     element: Scalar
 
-    def __getitem__(self, index: Expression | int) -> Load:
+    def __getitem__(self, index: Expr | int) -> Load:
         return Load(self, expression(index, INT64))
 
 
 @dataclass(frozen=True, slots=True)
-class Load(Expression):
+class Load(Expr):
     """An element of an array."""
 
     array: Array
-    index: Expression
+    index: Expr
 
     @property
     def type(self) -> Scalar:  # type: ignore[override]
@@ -120,12 +120,12 @@ class Load(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic(Expression):
+class BinaryOp(Expr):
     """An operation on two values of one type, which is the type of the result; integers wrap."""
 
     operator: str
-    left: Expression
-    right: Expression
+    left: Expr
+    right: Expr
 
     @property
     def type(self) -> Scalar:  # type: ignore[override]
@@ -134,46 +134,46 @@ class Arithmetic(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Expression):
+class Comparison(Expr):
     """A comparison of two values of one type. NaN compares as the machine does: only `!=` holds."""
 
     operator: str
-    left: Expression
-    right: Expression
+    left: Expr
+    right: Expr
     type = BOOL
 
 
 @dataclass(frozen=True, slots=True)
-class And(Expression):
+class AllTrue(Expr):
     """AND: what follows a part that does not hold is not evaluated."""
 
-    parts: tuple[Expression, ...]
+    parts: tuple[Expr, ...]
     type = BOOL
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Expression):
+class AnyTrue(Expr):
     """OR: what follows a part that holds is not evaluated."""
 
-    parts: tuple[Expression, ...]
+    parts: tuple[Expr, ...]
     type = BOOL
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Expression):
+class Negate(Expr):
     """NOT."""
 
-    operand: Expression
+    operand: Expr
     type = BOOL
 
 
 @dataclass(frozen=True, slots=True)
-class Choose(Expression):
+class Choose(Expr):
     """One of two values; the other is not evaluated."""
 
-    condition: Expression
-    then: Expression
-    otherwise: Expression
+    condition: Expr
+    then: Expr
+    otherwise: Expr
 
     @property
     def type(self) -> Scalar:  # type: ignore[override]
@@ -182,18 +182,18 @@ class Choose(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Cast(Expression):
+class Convert(Expr):
     """A value in another type."""
 
-    operand: Expression
+    operand: Expr
     type: Scalar
 
 
 @dataclass(frozen=True, slots=True)
-class Wrap(Expression):
+class Wrap(Expr):
     """64 bits of an integer (S3a): on the machine there are no more, in Python the rest is cut off."""
 
-    operand: Expression
+    operand: Expr
 
     @property
     def type(self) -> Scalar:  # type: ignore[override]
@@ -202,15 +202,15 @@ class Wrap(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Expression):
+class Invoke(Expr):
     """A call of a function by its name: one of `runtime`, or one that is compiled along with the kernel."""
 
     function: str
-    arguments: tuple[Expression | Array, ...]
+    arguments: tuple[Expr | Array, ...]
     type: Scalar
 
 
-TRUE, FALSE = Constant(True, BOOL), Constant(False, BOOL)
+TRUE, FALSE = Immediate(True, BOOL), Immediate(False, BOOL)
 
 
 class Statement:
@@ -226,8 +226,8 @@ Block = tuple[Statement, ...]
 class Assign(Statement):
     """A variable gets a value."""
 
-    target: Variable
-    value: Expression
+    target: Local
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,15 +235,15 @@ class Store(Statement):
     """An element of an array gets a value."""
 
     array: Array
-    index: Expression
-    value: Expression
+    index: Expr
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class If(Statement):
     """One block or the other."""
 
-    condition: Expression
+    condition: Expr
     then: Block
     otherwise: Block = ()
 
@@ -252,7 +252,7 @@ class If(Statement):
 class While(Statement):
     """A block, as long as a condition holds."""
 
-    condition: Expression
+    condition: Expr
     body: Block
 
 
@@ -270,14 +270,14 @@ class Continue(Statement):
 class Return(Statement):
     """Leave the function with a value."""
 
-    value: Expression
+    value: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluate(Statement):
     """Call a function for what it does."""
 
-    call: Call
+    call: Invoke
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,33 +292,33 @@ class Function:
     """A function; its result is an integer of 64 bits unless it says otherwise."""
 
     name: str
-    parameters: tuple[Variable | Array, ...]
+    parameters: tuple[Local | Array, ...]
     body: Block
     result: Scalar = INT64
 
 
-def expression(value: Expression | Number, type_: Scalar) -> Expression:
+def expression(value: Expr | Number, type_: Scalar) -> Expr:
     """A Python number as a constant of a type; an expression stays as it is."""
-    if isinstance(value, Expression):
+    if isinstance(value, Expr):
         return value
-    return Constant(float(value) if type_.real else value, type_)
+    return Immediate(float(value) if type_.real else value, type_)
 
 
-def arithmetic(operator: str, left: Expression | Number, right: Expression | Number) -> Expression:
+def arithmetic(operator: str, left: Expr | Number, right: Expr | Number) -> Expr:
     """An operation, the sides being of one type."""
     one, other = _alike(operator, left, right)
     if operator == "/" and one.type != FLOAT64:
         raise TypeError(f"/ of {one.type}")
-    return Arithmetic(operator, one, other)
+    return BinaryOp(operator, one, other)
 
 
-def comparison(operator: str, left: Expression | Number, right: Expression | Number) -> Expression:
+def comparison(operator: str, left: Expr | Number, right: Expr | Number) -> Expr:
     """A comparison, the sides being of one type."""
     return Comparison(operator, *_alike(operator, left, right))
 
 
-def _alike(operator: str, left: Expression | Number, right: Expression | Number) -> tuple[Expression, Expression]:
-    known = next(side.type for side in (left, right) if isinstance(side, Expression))
+def _alike(operator: str, left: Expr | Number, right: Expr | Number) -> tuple[Expr, Expr]:
+    known = next(side.type for side in (left, right) if isinstance(side, Expr))
     one, other = expression(left, known), expression(right, known)
     if one.type != other.type:
         raise TypeError(f"{operator} of {one.type} and {other.type}")

@@ -57,9 +57,9 @@ def _statement(node: n.Statement) -> Iterator[str]:
             raise TypeError(f"no text for {node!r}")
 
 
-def _assignment(place: str, old: n.Expression, value: n.Expression) -> str:
+def _assignment(place: str, old: n.Expr, value: n.Expr) -> str:
     """`x = x + 1` reads better as `x += 1`."""
-    if isinstance(value, n.Arithmetic) and value.left == old:
+    if isinstance(value, n.BinaryOp) and value.left == old:
         return f"{place} {value.operator}= {show(value.right)}"
     return f"{place} = {show(value)}"
 
@@ -77,49 +77,49 @@ def _choice(node: n.If, word: str) -> Iterator[str]:
             yield from _block(node.otherwise, 1)
 
 
-def show(node: n.Expression) -> str:
+def show(node: n.Expr) -> str:
     """The text of an expression."""
     return _show(node)[0]
 
 
-def _show(node: n.Expression) -> tuple[str, int]:
+def _show(node: n.Expr) -> tuple[str, int]:
     """The text, and how tightly it binds."""
     match node:
-        case n.Constant(value=value, name=name):
+        case n.Immediate(value=value, name=name):
             return (name, _ATOM) if name else _constant(value)
-        case n.Variable(name=name):
+        case n.Local(name=name):
             return name, _ATOM
         case n.Load(array=array, index=index):
             return f"{array.name}[{show(index)}]", _ATOM
-        case n.Arithmetic(operator=operator, left=left, right=right):
+        case n.BinaryOp(operator=operator, left=left, right=right):
             level = _TIGHT[operator]
             return f"{_inside(left, level)} {operator} {_inside(right, level + 1)}", level
         case n.Comparison(operator=operator, left=left, right=right):
             return f"{_inside(left, 6)} {operator} {_inside(right, 6)}", 5
-        case n.And(parts=parts):
+        case n.AllTrue(parts=parts):
             return " and ".join(_inside(part, 4) for part in parts), 3
-        case n.Or(parts=parts):
+        case n.AnyTrue(parts=parts):
             return " or ".join(_inside(part, 3) for part in parts), 2
-        case n.Not(operand=operand):
+        case n.Negate(operand=operand):
             return f"not {_inside(operand, 4)}", 4
         case n.Choose(condition=condition, then=then, otherwise=otherwise):
             return f"{_inside(then, 2)} if {_inside(condition, 2)} else {_inside(otherwise, 1)}", 1
-        case n.Cast(operand=operand, type=type_):
+        case n.Convert(operand=operand, type=type_):
             return _cast(operand, type_)
         case n.Wrap(operand=operand):
             return f"wrap({show(operand)})", _ATOM
-        case n.Call(function=function, arguments=arguments):
+        case n.Invoke(function=function, arguments=arguments):
             told = (a.name if isinstance(a, n.Array) else show(a) for a in arguments)
             return f"{function}({', '.join(told)})", _ATOM
     raise TypeError(f"no text for {node!r}")
 
 
-def _inside(node: n.Expression, least: int) -> str:
+def _inside(node: n.Expr, least: int) -> str:
     text, level = _show(node)
     return text if level >= least else f"({text})"
 
 
-def _cast(operand: n.Expression, type_: Scalar) -> tuple[str, int]:
+def _cast(operand: n.Expr, type_: Scalar) -> tuple[str, int]:
     """Python's integers have no width: only a change of kind is written."""
     if type_.real and not operand.type.real:
         return f"float({show(operand)})", _ATOM

@@ -65,7 +65,7 @@ _OPERATORS: Mapping[type[ast.AST], str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
-Value = n.Expression | n.Number
+Value = n.Expr | n.Number
 
 
 def read_function(function: Callable[..., Any], arguments: Sequence[Scalar], name: str) -> n.Function:
@@ -73,7 +73,7 @@ def read_function(function: Callable[..., Any], arguments: Sequence[Scalar], nam
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     head = tree.body[0]
     assert isinstance(head, ast.FunctionDef)
-    return _Reader(head, function.__globals__, arguments, name).function()
+    return _FunctionReader(head, function.__globals__, arguments, name).function()
 
 
 def declared_types(function: Callable[..., Any]) -> tuple[Scalar, ...]:
@@ -86,7 +86,7 @@ def result_type(function: Callable[..., Any]) -> Scalar:
     return NAMES.get(str(function.__annotations__["return"]), UINT64)
 
 
-class _Reader:
+class _FunctionReader:
     """Reads one function."""
 
     def __init__(self, head: ast.FunctionDef, names: Mapping[str, Any], arguments: Sequence[Scalar], name: str) -> None:
@@ -95,8 +95,8 @@ class _Reader:
         self.name = name
         self.code = Code()
         self.spare = 0
-        self.parameters: dict[str, n.Variable | n.Array] = {}
-        self.variables: dict[str, n.Variable] = {}
+        self.parameters: dict[str, n.Local | n.Array] = {}
+        self.variables: dict[str, n.Local] = {}
         self.types = dict(NAMES)
         for parameter, given in zip(head.args.args, arguments, strict=True):
             word = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
@@ -106,7 +106,7 @@ class _Reader:
             if word.endswith("s"):
                 self.parameters[parameter.arg] = n.Array(parameter.arg, type_)
             else:
-                self.parameters[parameter.arg] = self.variables[parameter.arg] = n.Variable(parameter.arg, type_)
+                self.parameters[parameter.arg] = self.variables[parameter.arg] = n.Local(parameter.arg, type_)
 
     def function(self) -> n.Function:
         result = ast.unparse(self.head.returns) if self.head.returns is not None else ""
@@ -154,7 +154,7 @@ class _Reader:
                 self.code.give(self.value(value))
             case ast.Expr(value=ast.Call() as call):
                 found = self.value(call)
-                assert isinstance(found, n.Call)
+                assert isinstance(found, n.Invoke)
                 self.code.call(found)
             case _:
                 raise TypeError(f"{self.name}: kernels have no {ast.unparse(node)}")
@@ -162,7 +162,7 @@ class _Reader:
     def hold(self, value: Value) -> Value:
         """A value in a variable of its own, so that what is assigned beside it does not change it."""
         self.spare += 1
-        return self.code.let(f"held{self.spare}", value) if isinstance(value, n.Expression) else value
+        return self.code.let(f"held{self.spare}", value) if isinstance(value, n.Expr) else value
 
     def assign(self, target: ast.expr, value: Value) -> None:
         match target:
@@ -180,13 +180,13 @@ class _Reader:
 
     # Expressions.
 
-    def condition(self, node: ast.expr) -> n.Expression:
+    def condition(self, node: ast.expr) -> n.Expr:
         found = self.value(node)
-        return found if isinstance(found, n.Expression) else n.Constant(bool(found), BOOL)
+        return found if isinstance(found, n.Expr) else n.Immediate(bool(found), BOOL)
 
-    def index(self, node: ast.expr) -> n.Expression | int:
+    def index(self, node: ast.expr) -> n.Expr | int:
         found = self.value(node)
-        return found if isinstance(found, n.Expression) else int(found)
+        return found if isinstance(found, n.Expr) else int(found)
 
     def value(self, node: ast.expr) -> Value:
         match node:
@@ -214,7 +214,7 @@ class _Reader:
                 return negate(self.condition(operand))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 found = self.value(operand)
-                return -found if not isinstance(found, n.Expression) else n.arithmetic("-", 0, found)
+                return -found if not isinstance(found, n.Expr) else n.arithmetic("-", 0, found)
             case ast.IfExp(test=test, body=body, orelse=otherwise):
                 one, other = self.alike(self.value(body), self.value(otherwise))
                 return choose(self.condition(test), one, other)
@@ -224,23 +224,23 @@ class _Reader:
 
     def arithmetic(self, operator: ast.operator, left: Value, right: Value) -> Value:
         word = _OPERATORS[type(operator)]
-        if not isinstance(left, n.Expression) and not isinstance(right, n.Expression):
+        if not isinstance(left, n.Expr) and not isinstance(right, n.Expr):
             folded: n.Number = eval(f"{left!r} {word} {right!r}")
             return folded
         return n.arithmetic(word, *self.alike(_wide(left), _wide(right)))
 
-    def alike(self, left: Value, right: Value) -> tuple[n.Expression, n.Expression]:
+    def alike(self, left: Value, right: Value) -> tuple[n.Expr, n.Expr]:
         """Both sides in one type: the one that has room for both."""
-        if not isinstance(left, n.Expression) and not isinstance(right, n.Expression):
+        if not isinstance(left, n.Expr) and not isinstance(right, n.Expr):
             left = n.expression(left, _type_of(left))
-        known = [side.type for side in (left, right) if isinstance(side, n.Expression)]
+        known = [side.type for side in (left, right) if isinstance(side, n.Expr)]
         type_ = max(known, key=lambda one: (one.real, one.bits, one.signed))
         if any(one.bits == 64 and one.signed != type_.signed for one in known if not type_.real):
             raise TypeError(f"{self.name}: {known[0]} and {known[1]} have no type in common")
         one, other = (n.expression(side, type_).to(type_) for side in (left, right))
         return one, other
 
-    def call(self, name: str, arguments: Sequence[ast.expr]) -> n.Expression:
+    def call(self, name: str, arguments: Sequence[ast.expr]) -> n.Expr:
         if name in self.types:
             return n.expression(self.value(arguments[0]), self.types[name]).to(self.types[name])
         if name in ("int", "float"):
@@ -249,7 +249,7 @@ class _Reader:
         if name in ("min", "max"):
             one, other = self.alike(*(self.value(argument) for argument in arguments))
             return choose(one < other if name == "min" else one > other, one, other)
-        given: list[n.Expression | n.Array] = []
+        given: list[n.Expr | n.Array] = []
         for argument in arguments:
             array = self.parameters.get(argument.id) if isinstance(argument, ast.Name) else None
             if isinstance(array, n.Array):
@@ -258,16 +258,16 @@ class _Reader:
                 value = self.value(argument)
                 given.append(n.expression(value, _type_of(value)))
         if name in INTRINSICS:
-            return n.Call(name, tuple(given), INTRINSICS[name])
-        return n.Call(name, tuple(given), result_type(self.names[name]))
+            return n.Invoke(name, tuple(given), INTRINSICS[name])
+        return n.Invoke(name, tuple(given), result_type(self.names[name]))
 
 
 def _wide(value: Value) -> Value:
     """Narrow integers are computed with in 64 bits."""
-    return value.to(INT64) if isinstance(value, n.Expression) and value.type.whole and value.type.bits < 64 else value
+    return value.to(INT64) if isinstance(value, n.Expr) and value.type.whole and value.type.bits < 64 else value
 
 
 def _type_of(value: Value) -> Scalar:
-    if isinstance(value, n.Expression):
+    if isinstance(value, n.Expr):
         return value.type
     return BOOL if isinstance(value, bool) else FLOAT64 if isinstance(value, float) else INT64

@@ -10,7 +10,9 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.types import Scalar
 
 
-def calls(function: n.Function, resolve: Callable[[n.Call], n.Function | None]) -> tuple[n.Function, list[n.Function]]:
+def calls(
+    function: n.Function, resolve: Callable[[n.Invoke], n.Function | None]
+) -> tuple[n.Function, list[n.Function]]:
     """A function whose calls have the names of what they are resolved to, and what these are."""
     needed: list[n.Function] = []
 
@@ -18,11 +20,11 @@ def calls(function: n.Function, resolve: Callable[[n.Call], n.Function | None]) 
         if isinstance(node, tuple):
             made = tuple(settled(part) for part in node)
             return made if any(a is not b for a, b in zip(made, node, strict=True)) else node
-        if not is_dataclass(node) or isinstance(node, Scalar | n.Constant | n.Variable | n.Array):
+        if not is_dataclass(node) or isinstance(node, Scalar | n.Immediate | n.Local | n.Array):
             return node
         changed = {f.name: new for f in fields(node) if (new := settled(old := getattr(node, f.name))) is not old}
         found = replace(node, **changed) if changed else node  # type: ignore[type-var]
-        if isinstance(found, n.Call):
+        if isinstance(found, n.Invoke):
             other = resolve(found)
             if other is not None:
                 needed.append(other)

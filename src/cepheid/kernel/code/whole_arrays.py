@@ -22,7 +22,7 @@ _COMPARISONS: dict[str, Ufunc] = {
 }
 
 
-def evaluate(node: n.Expression, at: n.Variable, given: Mapping[str, Any]) -> Any:
+def evaluate(node: n.Expr, at: n.Local, given: Mapping[str, Any]) -> Any:
     """The value of an expression at every index `at`. given: arrays and parameters by their names.
 
     All parts are evaluated, also those that a kernel would pass over; what these give is not used.
@@ -32,39 +32,39 @@ def evaluate(node: n.Expression, at: n.Variable, given: Mapping[str, Any]) -> An
 
 
 class _WholeArrays:
-    def __init__(self, at: n.Variable, given: Mapping[str, Any]) -> None:
+    def __init__(self, at: n.Local, given: Mapping[str, Any]) -> None:
         self.at = at
         self.given = given
 
-    def value(self, node: n.Expression) -> Any:
+    def value(self, node: n.Expr) -> Any:
         match node:
-            case n.Constant(value=value, type=type_):
+            case n.Immediate(value=value, type=type_):
                 return np.dtype(type_.name).type(value)
-            case n.Variable(name=name, type=type_):
+            case n.Local(name=name, type=type_):
                 return np.dtype(type_.name).type(self.given[name])
             case n.Load(array=array, index=index) if index == self.at:
                 return self.given[array.name]
-            case n.Arithmetic(operator=operator, left=left, right=right) if operator in _ARITHMETIC:
+            case n.BinaryOp(operator=operator, left=left, right=right) if operator in _ARITHMETIC:
                 return _ARITHMETIC[operator](self.value(left), self.value(right))
             case n.Comparison(operator=operator, left=left, right=right):
                 return _COMPARISONS[operator](self.value(left), self.value(right))
-            case n.And(parts=parts):
+            case n.AllTrue(parts=parts):
                 return self.folded(np.logical_and, parts)
-            case n.Or(parts=parts):
+            case n.AnyTrue(parts=parts):
                 return self.folded(np.logical_or, parts)
-            case n.Not(operand=operand):
+            case n.Negate(operand=operand):
                 return np.logical_not(self.value(operand))
             case n.Choose(condition=condition, then=then, otherwise=otherwise):
                 return np.where(self.value(condition), self.value(then), self.value(otherwise))
-            case n.Cast(operand=operand, type=type_):
+            case n.Convert(operand=operand, type=type_):
                 return np.asarray(self.value(operand)).astype(type_.name)
             case n.Wrap(operand=operand):
                 return self.value(operand)  # there are 64 bits only
-            case n.Call(function=name, arguments=arguments) if name in _CALLS:
-                return _CALLS[name](*(self.value(part) for part in arguments if isinstance(part, n.Expression)))
+            case n.Invoke(function=name, arguments=arguments) if name in _CALLS:
+                return _CALLS[name](*(self.value(part) for part in arguments if isinstance(part, n.Expr)))
         raise TypeError(f"no meaning of {node!r} on whole arrays")
 
-    def folded(self, join: Ufunc, parts: tuple[n.Expression, ...]) -> Any:
+    def folded(self, join: Ufunc, parts: tuple[n.Expr, ...]) -> Any:
         found = self.value(parts[0])
         for part in parts[1:]:
             found = join(found, self.value(part))

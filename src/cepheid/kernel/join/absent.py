@@ -8,17 +8,17 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, negate
 from cepheid.kernel.code.types import BOOL, INT64
-from cepheid.kernel.join.conditions import Conditions
-from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.join.conditions import JoinConditions
+from cepheid.kernel.join.layout import JoinLayout, StackLayout
 
-SEEN = n.Variable("seen", BOOL)
-TESTS_DONE = n.Variable("tests", INT64)
+SEEN = n.Local("seen", BOOL)
+TESTS_DONE = n.Local("tests", INT64)
 
 
-class Absence:
+class AbsenceSearch:
     """Writes the search for absent events."""
 
-    def __init__(self, layout: Layout, conditions: Conditions, window: n.Variable | None) -> None:
+    def __init__(self, layout: JoinLayout, conditions: JoinConditions, window: n.Local | None) -> None:
         self.layout = layout
         self.join = layout.join
         self.conditions = conditions
@@ -37,7 +37,7 @@ class Absence:
             found |= set(self.join.members(0))
         return frozenset(found)
 
-    def look_for(self, code: Code, absent: StackLayout) -> n.Expression:
+    def look_for(self, code: Code, absent: StackLayout) -> n.Expr:
         """Write the search for an event, and return the condition that it was found."""
         before, after = ([self.layout.stacks[x] for x in side] for side in self.join.around(absent.number))
         high, entry = absent.local("high"), absent.entry
@@ -51,12 +51,12 @@ class Absence:
             inside.append(absent.when[entry] < first.when[first.entry] + self.window)
         if before:
             floor = extreme(code, "floor", [one.at[one.entry] for one in before], ">")
-            code.set(entry, n.Call("first_after", (absent.at, absent.local("low"), high, floor), INT64))
+            code.set(entry, n.Invoke("first_after", (absent.at, absent.local("low"), high, floor), INT64))
         else:
             assert self.window is not None
             latest = extreme(code, "latest", [one.when[one.entry] for one in self.layout.last], ">")
             limit = latest - self.window
-            code.set(entry, n.Call("first_after", (absent.when, absent.local("low"), high, limit), INT64))
+            code.set(entry, n.Invoke("first_after", (absent.when, absent.local("low"), high, limit), INT64))
         joints = [j for j in self.join.joints if absent.number in j.stacks]
         if not joints:
             return all_of(inside)
@@ -68,7 +68,7 @@ class Absence:
         return SEEN
 
 
-def extreme(code: Code, name: str, values: Sequence[n.Expression], sign: str) -> n.Expression:
+def extreme(code: Code, name: str, values: Sequence[n.Expr], sign: str) -> n.Expr:
     """The greatest of some numbers (`>`), or the least (`<`)."""
     if len(values) == 1:
         return values[0]

@@ -6,19 +6,19 @@ from collections.abc import Collection, Iterable
 
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.constants import Constants
-from cepheid.kernel.expressions import Translator, Value
-from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.expressions import KernelTranslator, Value
+from cepheid.kernel.join.layout import JoinLayout, StackLayout
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.plan.join import Joint, Of
 
 
-class Conditions:
+class JoinConditions:
     """The tests of a join, and which events they are about."""
 
-    def __init__(self, layout: Layout, constants: Constants) -> None:
+    def __init__(self, layout: JoinLayout, constants: Constants) -> None:
         self.layout = layout
         self.join = layout.join
-        self.translator = Translator(self._leaf, constants)
+        self.translator = KernelTranslator(self._leaf, constants)
 
     def _leaf(self, node: ex.Expression) -> Value | None:
         """An attribute of an event that is bound."""
@@ -27,7 +27,7 @@ class Conditions:
         stack = next(one for one in self.layout.stacks if one.stack.variable == node.variable)
         return stack.field(node.column).read(stack.entry)
 
-    def holds(self, joint: Joint) -> n.Expression:
+    def holds(self, joint: Joint) -> n.Expr:
         """Whether a test holds."""
         return self.translator.holds(joint.test.condition)
 
@@ -37,7 +37,7 @@ class Conditions:
         own = [j for j in self.join.joints if stack.number in j.stacks and j.stacks <= there and not j.late]
         return own + [j for j in self.join.joints if late and j.late]
 
-    def differs(self, stack: StackLayout, bound: Iterable[StackLayout]) -> list[n.Expression]:
+    def differs(self, stack: StackLayout, bound: Iterable[StackLayout]) -> list[n.Expr]:
         """Return the condition that no event is bound twice."""
         return [stack.at[stack.entry].differs(one.at[one.entry]) for one in bound if self.meets(one, stack)]
 

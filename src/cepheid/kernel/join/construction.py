@@ -15,8 +15,8 @@ from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of
 from cepheid.kernel.code.types import INT64
 from cepheid.kernel.constants import Constants
-from cepheid.kernel.join.absent import Absence, extreme
-from cepheid.kernel.join.conditions import Conditions
+from cepheid.kernel.join.absent import AbsenceSearch, extreme
+from cepheid.kernel.join.conditions import JoinConditions
 from cepheid.kernel.join.group import begins, grouped
 from cepheid.kernel.join.kernel import (
     COUNTS,
@@ -34,33 +34,33 @@ from cepheid.kernel.join.kernel import (
     WorkArray,
     make_function,
 )
-from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.join.layout import JoinLayout, StackLayout
 from cepheid.kernel.join.lookup import Lookup, find_lookup
 from cepheid.kernel.runtime import TESTS
 
-MATCHES, LIMIT = n.Variable("found", INT64), n.Variable("room", INT64)
-BEFORE = n.Variable("before", INT64)  # what was found before the lead
-TESTED = n.Variable("tests", INT64)
-RESUMED = n.Variable("resumed", INT64)  # the lead to go on with, from 1
-WHICH = n.Variable("pivot", INT64)
-AT, NOW = n.Variable("at", INT64), n.Variable("now", INT64)  # the position and the time of the lead
+MATCHES, LIMIT = n.Local("found", INT64), n.Local("room", INT64)
+BEFORE = n.Local("before", INT64)  # what was found before the lead
+TESTED = n.Local("tests", INT64)
+RESUMED = n.Local("resumed", INT64)  # the lead to go on with, from 1
+WHICH = n.Local("pivot", INT64)
+AT, NOW = n.Local("at", INT64), n.Local("now", INT64)  # the position and the time of the lead
 
 
 class Construction(ABC):
     """The code of a construction, as far as it does not depend on the order."""
 
-    def __init__(self, layout: Layout, window: int | None) -> None:
+    def __init__(self, layout: JoinLayout, window: int | None) -> None:
         self.layout = layout
         self.join = layout.join
         self.code = Code()
         self.constants = Constants()
         self.reach = self.constants.named("window", window) if window is not None else None
-        self.conditions = Conditions(layout, self.constants)
-        self.absence = Absence(layout, self.conditions, self.reach)
+        self.conditions = JoinConditions(layout, self.constants)
+        self.absence = AbsenceSearch(layout, self.conditions, self.reach)
         self.lookups: dict[int, Lookup] = {}
 
     @property
-    def window(self) -> n.Variable:
+    def window(self) -> n.Local:
         """How long a match may last."""
         assert self.reach is not None
         return self.reach
@@ -74,7 +74,7 @@ class Construction(ABC):
 
     # The function and what it is called with.
 
-    def function(self, *numbers: n.Variable, work: tuple[WorkArray, ...] = ()) -> JoinFunction:
+    def function(self, *numbers: n.Local, work: tuple[WorkArray, ...] = ()) -> JoinFunction:
         """What was built, with as many parameters as it has a use for."""
         block = self.code.block
         used = {node.name for node in variables_in(block)}
@@ -125,13 +125,13 @@ class Construction(ABC):
         self.finish(MATCHES)
         code.give(1 if self.layout.alone else PARTITION)
 
-    def finish(self, found: n.Expression) -> None:
+    def finish(self, found: n.Expr) -> None:
         """Write the number of matches and of tests into the cells."""
         self.code.put(CELLS, FOUND, found)
         if self.join.joints:
             self.code.put(CELLS, TESTS, CELLS[TESTS] + TESTED)
 
-    def stop(self, lead: n.Expression) -> None:
+    def stop(self, lead: n.Expr) -> None:
         """Return because there is no room for the matches of a lead: they are taken back, and the caller makes room."""
         self.finish(BEFORE)
         self.code.put(CELLS, LEAD, lead + 1)
@@ -152,7 +152,7 @@ class Construction(ABC):
             self.ranges()
             for stack in pivots:
                 bounds = (stack.at, stack.local("low"), stack.local("high"), FIRST)
-                code.set(stack.local("new"), n.Call("first_from", bounds, INT64))
+                code.set(stack.local("new"), n.Invoke("first_from", bounds, INT64))
             self.settle_pivot(0)
             self.segments()
             code.step(WHICH)
@@ -195,23 +195,23 @@ class Construction(ABC):
 
     def search(
         self,
-        into: n.Variable,
+        into: n.Local,
         function: str,
         array: n.Array,
-        low: n.Expression,
-        high: n.Expression,
-        value: n.Expression,
+        low: n.Expr,
+        high: n.Expr,
+        value: n.Expr,
     ) -> None:
         """The first entry of a range that is not before a value (`first_from`), or that is after it (`first_after`)."""
-        self.code.set(into, n.Call(function, (array, low, high, value), INT64))
+        self.code.set(into, n.Invoke(function, (array, low, high, value), INT64))
 
-    def move(self, index: n.Variable, high: n.Expression, condition: n.Expression) -> None:
+    def move(self, index: n.Local, high: n.Expr, condition: n.Expr) -> None:
         """Move an index on while a condition holds."""
         with self.code.loop(all_of([index < high, condition])):
             self.code.step(index)
 
     def narrow_low(
-        self, stack: StackLayout, near: Sequence[StackLayout], low: n.Variable, high: n.Variable, *, placed: bool
+        self, stack: StackLayout, near: Sequence[StackLayout], low: n.Local, high: n.Local, *, placed: bool
     ) -> None:
         """Where the candidates of a stack begin: after some events (`placed`), or in the window with these."""
         if placed:
@@ -222,7 +222,7 @@ class Construction(ABC):
             self.search(stack.local("from"), "first_after", stack.when, low, high, latest - self.window)
 
     def narrow_high(
-        self, stack: StackLayout, near: Sequence[StackLayout], low: n.Variable, high: n.Variable, *, placed: bool
+        self, stack: StackLayout, near: Sequence[StackLayout], low: n.Local, high: n.Local, *, placed: bool
     ) -> None:
         """Where the candidates of a stack end: before some events (`placed`), or in the window with these."""
         if placed:
@@ -248,7 +248,7 @@ def of_group(stacks: Sequence[StackLayout], pick: Callable[[Iterable[int]], int]
     return [one for one in stacks if one.stack.group == group]
 
 
-def variables_in(tree: Any) -> Iterator[n.Variable | n.Array]:
+def variables_in(tree: Any) -> Iterator[n.Local | n.Array]:
     """All variables and arrays of a tree, each as often as it is there."""
     waiting = [tree]
     while waiting:
@@ -256,7 +256,7 @@ def variables_in(tree: Any) -> Iterator[n.Variable | n.Array]:
         if isinstance(node, tuple):
             waiting += node
         elif parts := _parts(node.__class__):
-            if isinstance(node, n.Variable | n.Array):
+            if isinstance(node, n.Local | n.Array):
                 yield node
             else:
                 waiting += [getattr(node, part) for part in parts]

@@ -10,17 +10,17 @@ from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of
 from cepheid.kernel.code.types import INT64, UINT32
 from cepheid.kernel.join.kernel import COUNTS, FIRST, JoinFunction, Size, WorkArray, make_function
-from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.join.layout import JoinLayout, StackLayout
 from cepheid.kernel.runtime import NIL
 
 SLOT = n.Array("slot", UINT32)  # of each partition: which of the groups it is
 TOUCHED = n.Array("touched", UINT32)  # of each group: its partition
-K, GROUPS = n.Variable("k", INT64), n.Variable("groups", INT64)
-PARTITION, GROUP = n.Variable("partition", UINT32), n.Variable("group", UINT32)
-WHERE = n.Variable("where", INT64)
+K, GROUPS = n.Local("k", INT64), n.Local("groups", INT64)
+PARTITION, GROUP = n.Local("partition", UINT32), n.Local("group", UINT32)
+WHERE = n.Local("where", INT64)
 
 
-def generate_group(layout: Layout) -> JoinFunction:
+def generate_group(layout: JoinLayout) -> JoinFunction:
     """The grouping: gives how many partitions there are. `first` is the position of the first event that is new."""
     code = Code()
     code.set(GROUPS, 0)
@@ -52,7 +52,7 @@ def begins(stack: StackLayout) -> WorkArray:
     return WorkArray(stack.array("begin"), Size.BOUNDS)
 
 
-def _work(layout: Layout) -> Iterator[WorkArray]:
+def _work(layout: JoinLayout) -> Iterator[WorkArray]:
     yield WorkArray(SLOT, Size.PARTITIONS, initial=NIL)
     yield WorkArray(TOUCHED, Size.PARTITIONS)
     for stack in layout.stacks:
@@ -80,7 +80,7 @@ def _copy(code: Code, stack: StackLayout) -> None:
     begin, count = begins(stack).array, stack.local("count")
     code.note(f"{stack.name}, partition by partition.")
     code.set(count, CELLS[COUNTS + stack.number])
-    code.call(n.Call("count_groups", (stack.partition, count, SLOT, GROUPS, begin), INT64))
+    code.call(n.Invoke("count_groups", (stack.partition, count, SLOT, GROUPS, begin), INT64))
     code.set(K, 0)
     with code.loop(K < count):
         code.set(GROUP, SLOT[stack.partition[K]])

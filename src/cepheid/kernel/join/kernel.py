@@ -21,17 +21,17 @@ COUNTS = 7
 """How many entries each stack has, one after the other."""
 
 # Numbers that a function is given.
-END = n.Variable("end", INT64)  # of the events
-BASE = n.Variable("base", INT64)  # the position of the event 0
-TYPES = n.Variable("types", INT64)  # how many codes of types there are
-FIRST = n.Variable("first", INT64)  # the position of the first event that is new
+END = n.Local("end", INT64)  # of the events
+BASE = n.Local("base", INT64)  # the position of the event 0
+TYPES = n.Local("types", INT64)  # how many codes of types there are
+FIRST = n.Local("first", INT64)  # the position of the first event that is new
 PARTITION, PARTITIONS = (
-    n.Variable("partition", INT64),
-    n.Variable("partitions", INT64),
+    n.Local("partition", INT64),
+    n.Local("partitions", INT64),
 )  # the first partition, and how many there are
-UNTIL = n.Variable("until", INT64)  # matches that wait for an absence are certain if they begin until then
-ORIGIN = n.Variable("origin", INT64)  # from where positions count in the output
-SPAN = n.Variable("span", INT64)  # how long a stretch is, in which a tree keeps its lead
+UNTIL = n.Local("until", INT64)  # matches that wait for an absence are certain if they begin until then
+ORIGIN = n.Local("origin", INT64)  # from where positions count in the output
+SPAN = n.Local("span", INT64)  # how long a stretch is, in which a tree keeps its lead
 
 
 class Size(Enum):
@@ -66,7 +66,7 @@ class JoinFunction:
     """A function and its arguments, in this order, after which come the cells."""
 
     code: Compilable
-    numbers: tuple[n.Variable, ...]
+    numbers: tuple[n.Local, ...]
     constants: tuple[Constant, ...]
     events: tuple[EventArray, ...]
     state: tuple[StateArray, ...]
@@ -108,7 +108,7 @@ class JoinKernel:
 def make_function(
     name: str,
     block: n.Block,
-    numbers: Sequence[n.Variable],
+    numbers: Sequence[n.Local],
     constants: Sequence[Constant] = (),
     events: Sequence[EventArray] = (),
     state: Sequence[StateArray] = (),
@@ -116,6 +116,6 @@ def make_function(
 ) -> JoinFunction:
     """A function whose parameters are what it is given."""
     arrays = (*(e.array for e in events), *(s.array for s in state), *(w.array for w in work))
-    parameters: tuple[n.Variable | n.Array, ...] = (*numbers, *(c.parameter for c in constants), *arrays, CELLS)
+    parameters: tuple[n.Local | n.Array, ...] = (*numbers, *(c.parameter for c in constants), *arrays, CELLS)
     code = Compilable(n.Function(name, parameters, block))
     return JoinFunction(code, tuple(numbers), tuple(constants), tuple(events), tuple(state), tuple(work))

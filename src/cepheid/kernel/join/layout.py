@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cepheid.kernel.arguments import Extent, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.types import BOOL, INT64, UINT8, UINT32, Scalar
-from cepheid.kernel.expressions import Sort, Value, sort_of
+from cepheid.kernel.expressions import KernelSort, Value, sort_of
 from cepheid.kernel.library import FUNCTIONS
 from cepheid.kernel.names import distinct, identifier
 from cepheid.plan.join import Join, Stack
@@ -26,15 +26,15 @@ WORDS = (
 
 
 @dataclass(frozen=True)
-class Field:
+class StackField:
     """A column of a stack: its values, and which of them are NULL."""
 
     column: str
-    sort: Sort
+    sort: KernelSort
     values: n.Array
     nulls: n.Array | None
 
-    def read(self, entry: n.Expression) -> Value:
+    def read(self, entry: n.Expr) -> Value:
         """The value of an entry."""
         return Value(self.values[entry], self.sort, n.FALSE if self.nulls is None else self.nulls[entry].differs(0))
 
@@ -49,17 +49,17 @@ class StackLayout:
     at: n.Array
     time: n.Array | None
     partition: n.Array | None
-    fields: tuple[Field, ...]
+    fields: tuple[StackField, ...]
 
     @property
-    def entry(self) -> n.Variable:
+    def entry(self) -> n.Local:
         """The entry that is bound."""
-        return n.Variable(f"j{self.name}", INT64)
+        return n.Local(f"j{self.name}", INT64)
 
-    def local(self, word: str) -> n.Variable:
+    def local(self, word: str) -> n.Local:
         """A variable of a kernel that is of this stack."""
         assert word in WORDS
-        return n.Variable(f"{word}_{self.name}", BOOL if word == "by" else INT64)
+        return n.Local(f"{word}_{self.name}", BOOL if word == "by" else INT64)
 
     def array(self, word: str, element: Scalar = UINT32) -> n.Array:
         """An array of a kernel that is of this stack."""
@@ -72,7 +72,7 @@ class StackLayout:
         assert self.time is not None
         return self.time
 
-    def field(self, column: str) -> Field:
+    def field(self, column: str) -> StackField:
         """One of the columns."""
         return next(field for field in self.fields if field.column == column)
 
@@ -83,7 +83,7 @@ class StackLayout:
         if self.time is not None:
             yield self._of_entries(self.time)
         for field in self.fields:
-            yield self._of_entries(field.values, coded=field.sort is Sort.STRING)
+            yield self._of_entries(field.values, coded=field.sort is KernelSort.STRING)
             if field.nulls is not None:
                 yield self._of_entries(field.nulls)
         if self.partition is not None:
@@ -94,7 +94,7 @@ class StackLayout:
 
 
 @dataclass(frozen=True)
-class Layout:
+class JoinLayout:
     """The stacks of a join, in its order."""
 
     join: Join
@@ -144,7 +144,7 @@ class Layout:
         return self.last if len(self.last) > 1 and not self.join.waits else ()
 
 
-def lay_out(join: Join, nullable: frozenset[str]) -> Layout:
+def lay_out(join: Join, nullable: frozenset[str]) -> JoinLayout:
     """The layout of a join where some columns have NULLs."""
     names = _names(join)
     arrays = _arrays(join, names)
@@ -154,11 +154,11 @@ def lay_out(join: Join, nullable: frozenset[str]) -> Layout:
         for column in stack.columns:
             sort = sort_of(join.query.schema.columns[column])
             nulls = n.Array(arrays[x, column, True], UINT8) if column in nullable else None
-            fields.append(Field(column, sort, n.Array(arrays[x, column, False], sort.scalar), nulls))
+            fields.append(StackField(column, sort, n.Array(arrays[x, column, False], sort.scalar), nulls))
         time = n.Array(f"time_{name}", INT64) if join.query.within is not None else None
         partition = n.Array(f"partition_{name}", UINT32) if join.partitions.all else None
         stacks.append(StackLayout(x, stack, name, n.Array(f"at_{name}", INT64), time, partition, tuple(fields)))
-    return Layout(join, nullable, tuple(stacks))
+    return JoinLayout(join, nullable, tuple(stacks))
 
 
 def _names(join: Join) -> list[str]:

@@ -14,8 +14,8 @@ from cepheid.kernel.join.layout import StackLayout
 from cepheid.kernel.join.lookup import Lookup
 from cepheid.plan.join import Joint
 
-BEGUN = n.Variable("begun", INT64)  # the first match that a leaf writes
-FITS = n.Variable("fits", BOOL)
+BEGUN = n.Local("begun", INT64)  # the first match that a leaf writes
+FITS = n.Local("fits", BOOL)
 
 
 class Leaf:
@@ -41,7 +41,7 @@ class Leaf:
         """Whether a sorted part leaves nothing to ask but whether a candidate is between its neighbours."""
         return not (self.left or self.differs or self.absent)
 
-    def write(self, low: n.Variable, high: n.Variable, lead: n.Expression) -> None:
+    def write(self, low: n.Local, high: n.Local, lead: n.Expr) -> None:
         """The matches with the candidates between two places; of these a sorted part may be what `next` to `stop` is.
 
         lead: the entry that leads, in case that there is no room.
@@ -69,7 +69,7 @@ class Leaf:
         for one in [] if self.at_once else self.others:
             fill(self.code, one)
 
-    def _in_order(self, low: n.Variable, high: n.Variable) -> None:
+    def _in_order(self, low: n.Local, high: n.Local) -> None:
         """The candidates as they are in the stack."""
         code, entry = self.code, self.stack.entry
         if self.joints:
@@ -79,7 +79,7 @@ class Leaf:
             self._match(self._holds(self.joints, n.TRUE))
             code.step(entry)
 
-    def _sorted(self, lookup: Lookup, low: n.Variable, high: n.Variable) -> None:
+    def _sorted(self, lookup: Lookup, low: n.Local, high: n.Local) -> None:
         """Those of the sorted part, each of which may be before or after its neighbours."""
         code, entry, following, stop = self.code, self.stack.entry, self.stack.local("next"), self.stack.local("stop")
         if self.left:
@@ -89,7 +89,7 @@ class Leaf:
             code.step(following)
             self._match(self._holds(self.left, all_of([entry >= low, entry < high])))
 
-    def _places(self, lookup: Lookup, low: n.Variable, high: n.Variable) -> None:
+    def _places(self, lookup: Lookup, low: n.Local, high: n.Local) -> None:
         """The same where there is nothing else to ask."""
         code, at, following = self.code, self.stack.at, self.stack.local("next")
         place = self.stack.local("place")
@@ -100,7 +100,7 @@ class Leaf:
             code.put(output(self.stack), MATCHES, place)
             code.step(MATCHES, all_of([place >= lowest, place <= highest]).to(INT64))
 
-    def _holds(self, joints: Sequence[Joint], inside: n.Expression) -> n.Expression:
+    def _holds(self, joints: Sequence[Joint], inside: n.Expr) -> n.Expr:
         """Whether a candidate makes a match."""
         code, absence = self.code, self.construction.absence
         found = all_of([inside, *self.differs, *map(self.conditions.holds, joints)])
@@ -113,7 +113,7 @@ class Leaf:
             found = FITS
         return found
 
-    def _match(self, holds: n.Expression) -> None:
+    def _match(self, holds: n.Expr) -> None:
         """Write a match; where it turns out to be none, the next one is written over it."""
         self.code.put(output(self.stack), MATCHES, self.stack.at[self.stack.entry] - ORIGIN)
         for one in self.others if self.at_once else []:
@@ -123,4 +123,4 @@ class Leaf:
 
 def fill(code: Code, stack: StackLayout) -> None:
     """A component that is the same in all matches that a leaf has written."""
-    code.call(n.Call("fill", (output(stack), BEGUN, MATCHES, stack.local("place")), INT64))
+    code.call(n.Invoke("fill", (output(stack), BEGUN, MATCHES, stack.local("place")), INT64))

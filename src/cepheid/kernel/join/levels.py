@@ -13,7 +13,7 @@ from cepheid.kernel.code.fold import all_of, any_of, choose, negate
 from cepheid.kernel.code.types import BOOL, INT64
 from cepheid.kernel.join.conditions import is_before
 from cepheid.kernel.join.construction import NOW, TESTED, Construction, of_group
-from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.join.layout import JoinLayout, StackLayout
 from cepheid.kernel.join.leaf import Leaf, fill
 from cepheid.kernel.join.lookup import Lookup
 from cepheid.kernel.runtime import FOREVER, NEVER
@@ -24,20 +24,20 @@ HEAVY = 8
 
 LEVELS = n.Array("levels", INT64)  # of each level: its component
 STARTS, ENDS = n.Array("starts", INT64), n.Array("ends", INT64)  # of what is bound when a level begins
-LEVEL, WHICH = n.Variable("level", INT64), n.Variable("which", INT64)
-BOUND = n.Variable("bound", INT64)  # a bit for each component that is bound
-FRESH, HOLDS = n.Variable("fresh", BOOL), n.Variable("holds", BOOL)
-LEADER, LEADING = n.Variable("lead", INT64), n.Variable("leading", INT64)  # the component that leads, and its entry
-FEWEST, WEIGHT = n.Variable("fewest", INT64), n.Variable("weight", INT64)
-FLOOR, CEILING = n.Variable("floor", INT64), n.Variable("ceiling", INT64)
-ASKS, TIME = n.Variable("asks", INT64), n.Variable("time", INT64)
-_NEVER, _FOREVER = n.Constant(NEVER, INT64, "NEVER"), n.Constant(FOREVER, INT64, "FOREVER")
+LEVEL, WHICH = n.Local("level", INT64), n.Local("which", INT64)
+BOUND = n.Local("bound", INT64)  # a bit for each component that is bound
+FRESH, HOLDS = n.Local("fresh", BOOL), n.Local("holds", BOOL)
+LEADER, LEADING = n.Local("lead", INT64), n.Local("leading", INT64)  # the component that leads, and its entry
+FEWEST, WEIGHT = n.Local("fewest", INT64), n.Local("weight", INT64)
+FLOOR, CEILING = n.Local("floor", INT64), n.Local("ceiling", INT64)
+ASKS, TIME = n.Local("asks", INT64), n.Local("time", INT64)
+_NEVER, _FOREVER = n.Immediate(NEVER, INT64, "NEVER"), n.Immediate(FOREVER, INT64, "FOREVER")
 
 
 class Levels(Construction):
     """Builds the loop over levels, for a lead that is bound."""
 
-    def __init__(self, layout: Layout, window: int | None) -> None:
+    def __init__(self, layout: JoinLayout, window: int | None) -> None:
         super().__init__(layout, window)
         self.components = tuple(layout.positive)
         self.find_lookups(self.components)
@@ -47,7 +47,7 @@ class Levels(Construction):
             leaf.at_once = at_once
         self.deepest = len(self.components) - 1
 
-    def each(self, variable: n.Variable, write: Callable[[StackLayout], None], first: int = 0) -> None:
+    def each(self, variable: n.Local, write: Callable[[StackLayout], None], first: int = 0) -> None:
         """A branch for each component that a variable can name."""
         last = first == len(self.components) - 1
         with self.code.when(n.TRUE if last else variable.equals(first)):
@@ -58,7 +58,7 @@ class Levels(Construction):
 
     def side(
         self,
-        placed: n.Expression,
+        placed: n.Expr,
         by_place: Callable[[], object],
         by_time: Callable[[], object],
         by_nothing: Callable[[], object] = lambda: None,
@@ -164,7 +164,7 @@ class Levels(Construction):
         """The tests of a stack with others, but for those that are kept for the end."""
         return self.conditions.tests(stack, self.components, late=False)
 
-    def applies(self, stack: StackLayout, joint: Joint, answer: n.Expression = n.TRUE) -> n.Expression:
+    def applies(self, stack: StackLayout, joint: Joint, answer: n.Expr = n.TRUE) -> n.Expr:
         """Whether all that a test reads beside a stack is bound, or whether it is not."""
         return _are_bound(joint.stacks - {stack.number}, answer)
 
@@ -188,10 +188,10 @@ class Levels(Construction):
                 return
             floor, ceiling = FLOOR if before else _NEVER, CEILING if after else _FOREVER
             part = (stack.at, stack.when, low, high)
-            code.set(low, n.Call("candidates_from", (*part, floor, ENDS[LEVEL] - self.window), INT64))
-            code.set(high, n.Call("candidates_until", (*part, ceiling, STARTS[LEVEL] + self.window), INT64))
+            code.set(low, n.Invoke("candidates_from", (*part, floor, ENDS[LEVEL] - self.window), INT64))
+            code.set(high, n.Invoke("candidates_until", (*part, ceiling, STARTS[LEVEL] + self.window), INT64))
 
-    def nearest(self, into: n.Variable, none: n.Expression, stacks: Sequence[StackLayout], sign: str) -> None:
+    def nearest(self, into: n.Local, none: n.Expr, stacks: Sequence[StackLayout], sign: str) -> None:
         """The latest or the earliest of some events, as far as they are bound."""
         if stacks:
             self.code.set(into, none)
@@ -235,7 +235,7 @@ class Levels(Construction):
         absent = [one for one in self.absence.absent if len(self.absence.needs(one)) < len(self.components)]
         for one in absent:
             needs = self.absence.needs(one)
-            among = n.Constant(_bits(needs), INT64) & _bit(WHICH)
+            among = n.Immediate(_bits(needs), INT64) & _bit(WHICH)
             with code.when(all_of([HOLDS, among.differs(0), _are_bound(needs)])):
                 code.set(HOLDS, negate(self.absence.look_for(code, one)))
         with code.when(negate(HOLDS) if absent else n.FALSE):
@@ -275,7 +275,7 @@ class Levels(Construction):
             code.step(following)
             if joints:
                 code.step(TESTED, ASKS)
-            inside: n.Expression = n.TRUE
+            inside: n.Expr = n.TRUE
             if lookup is not None:
                 between = all_of([entry >= stack.local("from"), entry < stack.local("to")])
                 inside = any_of([negate(by), between])
@@ -297,15 +297,15 @@ class Levels(Construction):
             code.set(HOLDS, all_of([inside, *apart, *tests]))
 
 
-def _bit(number: n.Expression) -> n.Expression:
-    return n.Constant(1, INT64) << number
+def _bit(number: n.Expr) -> n.Expr:
+    return n.Immediate(1, INT64) << number
 
 
 def _bits(numbers: Iterable[int]) -> int:
     return sum(1 << x for x in numbers)
 
 
-def _are_bound(numbers: Collection[int], answer: n.Expression = n.TRUE) -> n.Expression:
+def _are_bound(numbers: Collection[int], answer: n.Expr = n.TRUE) -> n.Expr:
     """Whether some components are bound; or, as the answer asks, whether one of them is not."""
     bits = _bits(numbers)
     if len(numbers) == 1:
@@ -313,5 +313,5 @@ def _are_bound(numbers: Collection[int], answer: n.Expression = n.TRUE) -> n.Exp
     return (BOUND & bits).equals(bits) if answer == n.TRUE else (BOUND & bits).differs(bits)
 
 
-def _entry(lookup: Lookup, by: n.Expression, following: n.Variable) -> n.Expression:
+def _entry(lookup: Lookup, by: n.Expr, following: n.Local) -> n.Expr:
     return choose(by, lookup.entries[following].to(INT64), following)

@@ -15,20 +15,22 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, any_of, choose
 from cepheid.kernel.code.types import FLOAT64, INT64
-from cepheid.kernel.expressions import Sort, Translator, sort_of
+from cepheid.kernel.expressions import KernelSort, KernelTranslator, sort_of
 from cepheid.kernel.join.kernel import ORIGIN, Size, WorkArray
-from cepheid.kernel.join.layout import Field, StackLayout
-from cepheid.plan.bounds import FEW, Bound, bounds_of, most_bounded
+from cepheid.kernel.join.layout import StackField, StackLayout
+from cepheid.plan.bounds import FEW, StackBound, bounds_of, most_bounded
 from cepheid.plan.join import Join
 
-_NONE = n.Constant(0, INT64)
-_SORTABLE = (Sort.INTEGER, Sort.REAL, Sort.TIME)
+_NONE = n.Immediate(0, INT64)
+_SORTABLE = (KernelSort.INTEGER, KernelSort.REAL, KernelSort.TIME)
 
 
 class Lookup:
     """A stack that is worth sorting: by which column, and what bounds it."""
 
-    def __init__(self, stack: StackLayout, field: Field, bounds: tuple[Bound, ...], translator: Translator) -> None:
+    def __init__(
+        self, stack: StackLayout, field: StackField, bounds: tuple[StackBound, ...], translator: KernelTranslator
+    ) -> None:
         self.stack = stack
         self.field = field
         self.bounds = bounds
@@ -41,7 +43,7 @@ class Lookup:
         self.since, self.until = stack.local("since"), stack.local("until")
         self.floor, self.ceiling = stack.local("floor"), stack.local("ceiling")
 
-    def applying(self, bound: Collection[int]) -> list[Bound]:
+    def applying(self, bound: Collection[int]) -> list[StackBound]:
         """The bounds whose values are known when some stacks are bound."""
         return [one for one in self.bounds if one.joint.stacks - {self.stack.number} <= set(bound)]
 
@@ -58,10 +60,10 @@ class Lookup:
     def look_up(
         self,
         code: Code,
-        bounds: Sequence[Bound],
-        low: n.Expression,
-        high: n.Expression,
-        applies: Callable[[Bound], n.Expression] = lambda _: n.TRUE,
+        bounds: Sequence[StackBound],
+        low: n.Expr,
+        high: n.Expr,
+        applies: Callable[[StackBound], n.Expr] = lambda _: n.TRUE,
         *,
         places: bool,
     ) -> None:
@@ -94,25 +96,25 @@ class Lookup:
         arrays = (self.keys, self.entries, self.spare, self.moved, self.heads)
         nulls = () if self.field.nulls is None else (self.field.nulls,)
         with code.when(any_of([first < self.since, end > self.until])):
-            code.set(self.until, n.Call("sort_until", (first, end, self.since, self.until, high), INT64))
+            code.set(self.until, n.Invoke("sort_until", (first, end, self.since, self.until, high), INT64))
             code.set(self.since, first)
             given = (self.field.values, *nulls, first, self.until, *arrays)
-            code.set(self.count, n.Call("sort_known_entries" if nulls else "sort_entries", given, INT64))
+            code.set(self.count, n.Invoke("sort_known_entries" if nulls else "sort_entries", given, INT64))
             if places:
                 where = (self.stack.at, ORIGIN, self.entries, self.count, self.places)
-                code.call(n.Call("find_places", where, INT64))
+                code.call(n.Invoke("find_places", where, INT64))
             if any(bound.below for bound in self.bounds):
                 code.set(self.floor, 0)
             if any(bound.above for bound in self.bounds):
                 code.set(self.ceiling, 0)
 
     def _restrict(
-        self, code: Code, bounds: Sequence[Bound], applies: Callable[[Bound], n.Expression]
-    ) -> tuple[n.Expression, n.Expression]:
+        self, code: Code, bounds: Sequence[StackBound], applies: Callable[[StackBound], n.Expr]
+    ) -> tuple[n.Expr, n.Expr]:
         """Return the range of the sorted part that the bounds leave."""
         lows, highs = [one for one in bounds if one.below], [one for one in bounds if one.above]
-        least: n.Expression = _NONE
-        most: n.Expression = self.count
+        least: n.Expr = _NONE
+        most: n.Expr = self.count
         if len(lows) == 1 and applies(lows[0]) == n.TRUE:
             least = code.set(self.floor, self._seek(self.floor, lows[0], after=lows[0].operator == ">"))
         elif lows:
@@ -131,19 +133,19 @@ class Lookup:
                     code.set(self.stack.local("most"), choose(self.ceiling < most, self.ceiling, most))
         return least, most
 
-    def _seek(self, start: n.Variable, bound: Bound, *, after: bool) -> n.Expression:
+    def _seek(self, start: n.Local, bound: StackBound, *, after: bool) -> n.Expr:
         value = self.translator.value(bound.value).code
-        key = value.to(FLOAT64) if self.field.sort is Sort.REAL else value
-        return n.Call("seek", (self.keys, self.count, start, key, n.TRUE if after else n.FALSE, CELLS), INT64)
+        key = value.to(FLOAT64) if self.field.sort is KernelSort.REAL else value
+        return n.Invoke("seek", (self.keys, self.count, start, key, n.TRUE if after else n.FALSE, CELLS), INT64)
 
 
-def find_lookup(join: Join, stack: StackLayout, translator: Translator) -> Lookup | None:
+def find_lookup(join: Join, stack: StackLayout, translator: KernelTranslator) -> Lookup | None:
     """The column of a stack that most conditions bound, by values of its sort: an integer is a double beside one."""
 
-    def is_sortable(bound: Bound) -> bool:
+    def is_sortable(bound: StackBound) -> bool:
         sort, value = sort_of(bound.column.type), translator.value(bound.value).sort
-        alike = sort is value or (sort is Sort.REAL and value is Sort.INTEGER)
-        return alike and (sort in _SORTABLE or (sort is Sort.STRING and bound.operator == "="))
+        alike = sort is value or (sort is KernelSort.REAL and value is KernelSort.INTEGER)
+        return alike and (sort in _SORTABLE or (sort is KernelSort.STRING and bound.operator == "="))
 
     bounds = most_bounded(filter(is_sortable, bounds_of(join, stack.number)))
     return Lookup(stack, stack.field(bounds[0].column.column), bounds, translator) if bounds else None

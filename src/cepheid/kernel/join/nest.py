@@ -16,15 +16,15 @@ from cepheid.kernel.code.types import INT64
 from cepheid.kernel.join.conditions import is_before
 from cepheid.kernel.join.construction import AT, BEFORE, MATCHES, NOW, RESUMED, TESTED, Construction, of_group
 from cepheid.kernel.join.kernel import JoinFunction
-from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.join.layout import JoinLayout, StackLayout
 from cepheid.kernel.join.leaf import Leaf
 from cepheid.kernel.join.lookup import Lookup
 from cepheid.plan.join import Joint
 
-Range = tuple[n.Variable, n.Variable]
+Range = tuple[n.Local, n.Local]
 
 
-def generate_nest(layout: Layout, window: int | None, order: Sequence[int]) -> JoinFunction:
+def generate_nest(layout: JoinLayout, window: int | None, order: Sequence[int]) -> JoinFunction:
     """The construction in an order of the positive stacks."""
     nest = _Nest(layout, window, order)
     nest.body()
@@ -34,7 +34,7 @@ def generate_nest(layout: Layout, window: int | None, order: Sequence[int]) -> J
 class _Nest(Construction):
     """Builds the loops, from the outermost to the innermost."""
 
-    def __init__(self, layout: Layout, window: int | None, order: Sequence[int]) -> None:
+    def __init__(self, layout: JoinLayout, window: int | None, order: Sequence[int]) -> None:
         super().__init__(layout, window)
         self.order = tuple(layout.stacks[x] for x in order)
         self.lead, *self.others = self.order
@@ -130,7 +130,7 @@ class _Nest(Construction):
             high = stack.local("to")
         return low, high
 
-    def plain_loop(self, level: int, low: n.Variable, high: n.Variable) -> None:
+    def plain_loop(self, level: int, low: n.Local, high: n.Local) -> None:
         """Each candidate, as it is in the stack."""
         code, stack, bound = self.code, self.order[level], self.order[:level]
         joints = self.conditions.tests(stack, bound, late=False)
@@ -141,7 +141,7 @@ class _Nest(Construction):
             self.take(level, joints, n.TRUE)
             code.step(stack.entry)
 
-    def lookup_loop(self, level: int, lookup: Lookup, low: n.Variable, high: n.Variable) -> None:
+    def lookup_loop(self, level: int, lookup: Lookup, low: n.Local, high: n.Local) -> None:
         """Each candidate, in the order of a column or as it is in the stack."""
         code, stack, bound = self.code, self.order[level], self.order[:level]
         by, following, stop = (stack.local(word) for word in ("by", "next", "stop"))
@@ -157,7 +157,7 @@ class _Nest(Construction):
             inside = all_of([stack.entry >= low, stack.entry < high])
             self.take(level, joints, choose(by, inside, all_of(map(self.conditions.holds, bounded))))
 
-    def take(self, level: int, joints: Sequence[Joint], fits: n.Expression) -> None:
+    def take(self, level: int, joints: Sequence[Joint], fits: n.Expr) -> None:
         """Bind a candidate that passes the tests, and go on with the next component."""
         stack, bound = self.order[level], self.order[:level]
         holds = [*self.conditions.differs(stack, bound), *map(self.conditions.holds, joints)]

@@ -19,7 +19,7 @@ MOST = 2**28
 
 
 @dataclass(frozen=True)
-class Part:
+class MatchPositions:
     """Some matches: the positions of each component's event, counted from an origin."""
 
     origin: int
@@ -27,7 +27,7 @@ class Part:
     whole: tuple[Any, ...] = ()  # the arrays, all of one length, of which the positions are the first ones
 
 
-class Output:
+class MatchBuffers:
     """Where matches are written: an array for each component. `spare`: arrays of an earlier run, to be used again."""
 
     def __init__(self, components: int, *, native: bool, spare: list[Any] | None = None) -> None:
@@ -36,7 +36,7 @@ class Output:
         self.spare = spare
         self.room = ROOM if native else PLAIN_ROOM
         self.arrays: list[Array] = []
-        self.parts: list[Part] = []
+        self.parts: list[MatchPositions] = []
         self.count = 0  # matches of the parts
         self.origin = 0  # from where the positions count of what is written now
 
@@ -60,7 +60,7 @@ class Output:
             whole, self.arrays = tuple(self.arrays), []
         elif self.native:
             found = [array.copy() for array in found]
-        self.parts.append(Part(self.origin, found, whole if self.native else ()))
+        self.parts.append(MatchPositions(self.origin, found, whole if self.native else ()))
         self.count += count
 
     def make_room(self, count: int) -> None:
@@ -75,7 +75,7 @@ class Output:
                 "count them with plan='automaton' and count(), or add conditions or a shorter WITHIN",
             )
 
-    def take(self) -> list[Part]:
+    def take(self) -> list[MatchPositions]:
         """All matches so far, which are given now."""
         parts, self.parts, self.count = self.parts, [], 0
         return parts

@@ -25,7 +25,7 @@ from cepheid.kernel.join.kernel import (
     UNTIL,
     JoinFunction,
 )
-from cepheid.kernel.join.output import Output
+from cepheid.kernel.join.output import MatchBuffers
 from cepheid.kernel.join.state import StackState
 from cepheid.kernel.reads import I
 
@@ -52,7 +52,7 @@ def select(
 
 
 def construct(
-    state: StackState, output: Output, load: Load, constants: Arguments, *, first: int, until: int, clock: int
+    state: StackState, output: MatchBuffers, load: Load, constants: Arguments, *, first: int, until: int, clock: int
 ) -> None:
     """Make the matches that are new: those with an event from the position `first` on.
 
@@ -88,7 +88,7 @@ def construct(
         put_aside(state, output)
 
 
-def put_aside(state: StackState, output: Output) -> None:
+def put_aside(state: StackState, output: MatchBuffers) -> None:
     """The matches that were written last are part of the output."""
     output.put_aside(int(state.cells[FOUND]))
     state.cells[FOUND] = 0

@@ -16,26 +16,26 @@ from cepheid.kernel.code.fold import all_of
 from cepheid.kernel.code.types import INT64, UINT8, UINT32
 from cepheid.kernel.constants import Constants
 from cepheid.kernel.join.kernel import BASE, COUNTS, END, TYPES, JoinFunction, Size, WorkArray, make_function
-from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.join.layout import JoinLayout, StackLayout
 from cepheid.kernel.reads import KIND, EventReader, I
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.kernel import event_arrays
 
-PARTITION = n.Variable("partition", UINT32)
-NOW = n.Variable("now", INT64)
+PARTITION = n.Local("partition", UINT32)
+NOW = n.Local("now", INT64)
 CHOSEN = n.Array("chosen", UINT32)  # the events whose types matter
 SEEN = n.Array("seen", INT64)  # events of each partition, where the window counts these
-PICKED, K = n.Variable("picked", INT64), n.Variable("k", INT64)
+PICKED, K = n.Local("picked", INT64), n.Local("k", INT64)
 
 
-def types_of(layout: Layout) -> tuple[str, ...]:
+def types_of(layout: JoinLayout) -> tuple[str, ...]:
     """The types that a join names, where events have types."""
     if layout.join.query.schema.roles.type is None:
         return ()
     return tuple(dict.fromkeys(name for stack in layout.join.stacks for name in stack.types))
 
 
-def generate_select(layout: Layout, window: int | None, *, free: bool = False) -> JoinFunction:
+def generate_select(layout: JoinLayout, window: int | None, *, free: bool = False) -> JoinFunction:
     """The scan. `free`: whatever came before an event, to see what passes the tests."""
     return _Select(layout, window, free).function()
 
@@ -43,7 +43,7 @@ def generate_select(layout: Layout, window: int | None, *, free: bool = False) -
 class _Select:
     """Builds the scan."""
 
-    def __init__(self, layout: Layout, window: int | None, free: bool) -> None:
+    def __init__(self, layout: JoinLayout, window: int | None, free: bool) -> None:
         self.layout = layout
         self.join = layout.join
         self.free = free
@@ -90,7 +90,7 @@ class _Select:
             code.set(stack.local("count"), CELLS[COUNTS + stack.number])
         if self.picks:
             of_type, numbers = self.events.fact(EventFact.TYPE), self.events.fact(EventFact.TYPES)
-            code.set(PICKED, n.Call("pick_events", (I, END, of_type, numbers, TYPES, CHOSEN), INT64))
+            code.set(PICKED, n.Invoke("pick_events", (I, END, of_type, numbers, TYPES, CHOSEN), INT64))
             code.set(K, 0)
             with code.loop(K < PICKED):
                 code.set(I, CHOSEN[K])
@@ -141,16 +141,16 @@ class _Select:
                 self.one_of(others)
 
     @property
-    def partition(self) -> n.Expression:
-        return n.Constant(0, INT64) if self.layout.alone else PARTITION
+    def partition(self) -> n.Expr:
+        return n.Immediate(0, INT64) if self.layout.alone else PARTITION
 
-    def is_of(self, stack: StackLayout) -> n.Expression:
+    def is_of(self, stack: StackLayout) -> n.Expr:
         """Whether the event has a type of a stack."""
         return self.events.is_of(stack.stack.types)
 
-    def condition(self, stack: StackLayout) -> n.Expression:
+    def condition(self, stack: StackLayout) -> n.Expr:
         """Whether an event of its types is stored in a stack."""
-        oldest: n.Expression = n.Constant(NEVER, INT64, "NEVER") if self.window is None else NOW - self.window
+        oldest: n.Expr = n.Immediate(NEVER, INT64, "NEVER") if self.window is None else NOW - self.window
         there = [one.array("last", INT64)[self.partition] > oldest for one in self.before(stack)]
         of_event, computed = self.events.fence((), stack.stack.tests)
         return all_of([*there, of_event, computed])

@@ -13,14 +13,14 @@ from cepheid.kernel.code.types import INT64
 from cepheid.kernel.join.conditions import is_before
 from cepheid.kernel.join.construction import AT, BEFORE, MATCHES, NOW, RESUMED
 from cepheid.kernel.join.kernel import CUT, ORIGIN, SPAN, JoinFunction, Size, WorkArray
-from cepheid.kernel.join.layout import Layout, StackLayout
+from cepheid.kernel.join.layout import JoinLayout, StackLayout
 from cepheid.kernel.join.levels import ENDS, LEADER, LEADING, LEVELS, STARTS, Levels
 
-LAST = n.Variable("last", INT64)  # where the entries that lead end
-FROM = n.Variable("cut", INT64)  # where a stretch begins
+LAST = n.Local("last", INT64)  # where the entries that lead end
+FROM = n.Local("cut", INT64)  # where a stretch begins
 
 
-def generate_tree(layout: Layout, window: int | None) -> JoinFunction:
+def generate_tree(layout: JoinLayout, window: int | None) -> JoinFunction:
     """The construction in any order."""
     tree = _Tree(layout, window)
     tree.body()
@@ -30,7 +30,7 @@ def generate_tree(layout: Layout, window: int | None) -> JoinFunction:
 class _Tree(Levels):
     """Builds the loop over the leads."""
 
-    def __init__(self, layout: Layout, window: int | None) -> None:
+    def __init__(self, layout: JoinLayout, window: int | None) -> None:
         super().__init__(layout, window)
         self.cuts = window is not None and not layout.pivots and not self.join.waits
 
@@ -58,7 +58,7 @@ class _Tree(Levels):
             self.leads()
             code.set(FROM, last.local("high"))
 
-    def stop(self, lead: n.Expression) -> None:
+    def stop(self, lead: n.Expr) -> None:
         if self.cuts:
             self.code.put(CELLS, CUT, FROM)
         super().stop(lead)
@@ -103,7 +103,7 @@ class _Tree(Levels):
             code.set(NOW, stack.when[stack.entry])
         code.set(stack.local("place"), AT - ORIGIN)
 
-    def goes_with_lead(self, stack: StackLayout) -> n.Expression:
+    def goes_with_lead(self, stack: StackLayout) -> n.Expr:
         return any_of([LEADER.equals(stack.number), stack.local("first") < stack.local("end")])
 
     def follow(self, stack: StackLayout) -> None:

@@ -11,14 +11,14 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.types import INT64
 from cepheid.kernel.constants import Constant, Constants
-from cepheid.kernel.join.conditions import Conditions
+from cepheid.kernel.join.conditions import JoinConditions
 from cepheid.kernel.join.kernel import BASE, COUNTS, END, TYPES, JoinFunction, make_function
-from cepheid.kernel.join.layout import Layout, StackLayout, lay_out
+from cepheid.kernel.join.layout import JoinLayout, StackLayout, lay_out
 from cepheid.kernel.join.select import generate_select, types_of
 from cepheid.kernel.reads import EventReader, I
 from cepheid.plan.join import Join, Joint
 
-HELD = n.Variable("held", INT64)
+HELD = n.Local("held", INT64)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Judge:
 class Trial:
     """The scan of a join as if everything that it waits for had come, and its conditions over several events."""
 
-    layout: Layout
+    layout: JoinLayout
     select: JoinFunction
     judges: tuple[Judge, ...]
     types: tuple[str, ...]
@@ -86,16 +86,16 @@ def make_trial(join: Join, nullable: frozenset[str], window: int | None) -> Tria
 def check_join(join: Join) -> None:
     """Raise the reason why a kernel can't compute what a join asks, if there is one."""
     layout = lay_out(join, frozenset())
-    conditions, events = Conditions(layout, Constants()), EventReader((), frozenset(), Constants())
+    conditions, events = JoinConditions(layout, Constants()), EventReader((), frozenset(), Constants())
     for joint in join.joints:
         conditions.holds(joint)
     for stack in join.stacks:
         events.fence((), stack.tests)
 
 
-def _judge(layout: Layout, joint: Joint) -> Judge:
+def _judge(layout: JoinLayout, joint: Joint) -> Judge:
     constants = Constants()
-    conditions = Conditions(layout, constants)
+    conditions = JoinConditions(layout, constants)
     stacks = tuple(layout.stacks[x] for x in sorted(joint.stacks))
     code = Code()
     code.set(HELD, 0)

@@ -13,7 +13,7 @@ from cepheid.kernel.code.types import INT64
 from cepheid.kernel.scan import program as p
 from cepheid.kernel.scan.graph import NEWEST, GraphCode
 from cepheid.kernel.scan.lists import ListCode, Registered
-from cepheid.kernel.scan.registers import Read, Registers, new
+from cepheid.kernel.scan.registers import Read, ScanRegisters, new
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.variables import ENDED, HISTORY, NOW, OLDEST, left_in
 
@@ -23,9 +23,9 @@ class ArcCode:
 
     def __init__(
         self,
-        program: p.Program,
+        program: p.ScanProgram,
         setting: Setting,
-        registers: Registers,
+        registers: ScanRegisters,
         graph: GraphCode,
         lists: Mapping[str, ListCode],
         stretched: frozenset[int],
@@ -39,7 +39,7 @@ class ArcCode:
         self.lists = lists  # by the name of a room or a hold
         self.stretched = stretched
 
-    def enter(self, arc: Arc, history: n.Variable | None, field: Read | None, reuse: n.Expression = n.FALSE) -> None:
+    def enter(self, arc: Arc, history: n.Local | None, field: Read | None, reuse: n.Expr = n.FALSE) -> None:
         """Bind the event: new registers, then matches, then the states of the config.
 
         reuse: whether a run of a list that this one becomes is over, so that it can have the entry.
@@ -88,14 +88,14 @@ class ArcCode:
                 found |= self.automaton.live[q] & arc.transfer.keys()
         return frozenset(found)
 
-    def complete(self, number: int, exit_: Exit, history: n.Variable | None) -> None:
+    def complete(self, number: int, exit_: Exit, history: n.Local | None) -> None:
         """A match; where something must be absent after it, it is not certain yet."""
         word = self.graph.word(len(self.automaton.configs) + number)
         if exit_.gives:
             self.registers.assign(self.code, exit_.gives, exit_.gives, new)
         if not exit_.absent:
             self.registers.write_given(self.code, exit_.gives, new)
-            oldest = OLDEST if self.setting.windowed else n.Constant(0, INT64)
+            oldest = OLDEST if self.setting.windowed else n.Immediate(0, INT64)
             self.graph.emit(history if history is not None else NOWHERE, word, oldest)
             return
         self.graph.append(word, history)

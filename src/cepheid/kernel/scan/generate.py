@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from cepheid.automaton.model import Arc, Automaton, Ended, Exit, Kill, Started, Time, Witness, Witnessed
+from cepheid.automaton.model import Arc, Ended, Exit, Kill, RegisterAutomaton, Started, Time, Witness, Witnessed
 from cepheid.kernel.arguments import CELLS, NOWHERE, EventFact, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
@@ -17,7 +17,7 @@ from cepheid.kernel.code.fold import all_of, any_of, choose
 from cepheid.kernel.code.types import INT64, UINT8
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constants
-from cepheid.kernel.expressions import Sort, Value
+from cepheid.kernel.expressions import KernelSort, Value
 from cepheid.kernel.reads import KIND, PIECE, EventReader, I
 from cepheid.kernel.runtime import NEVER, NIL, TESTS
 from cepheid.kernel.scan import program as p
@@ -36,7 +36,7 @@ from cepheid.kernel.scan.kernel import (
 )
 from cepheid.kernel.scan.lists import ListCode
 from cepheid.kernel.scan.partition_values import PartitionValues
-from cepheid.kernel.scan.registers import Registers, new
+from cepheid.kernel.scan.registers import ScanRegisters, new
 from cepheid.kernel.scan.setting import Setting, stretched_configs
 from cepheid.kernel.scan.steps import StepCode
 from cepheid.kernel.scan.variables import (
@@ -66,7 +66,7 @@ LASTING_BITS = 12
 
 
 def generate_scan(
-    program: p.Program,
+    program: p.ScanProgram,
     setting: Setting,
     nullable: frozenset[str],
     window: int | None,
@@ -81,14 +81,18 @@ def generate_scan(
     return _Generator(program, setting, nullable, window, period, before).kernel()
 
 
-def check_scan(automaton: Automaton) -> None:
+def check_scan(automaton: RegisterAutomaton) -> None:
     """Raise the reason why a kernel can't compute what an automaton asks, if there is one."""
     events = EventReader((), frozenset(), Constants())
 
     def leaf(node: ex.Expression) -> Value | None:
-        return Value(NOW, Sort.INTEGER) if isinstance(node, Time | Started | Ended | Witnessed) else events.leaf(node)
+        return (
+            Value(NOW, KernelSort.INTEGER)
+            if isinstance(node, Time | Started | Ended | Witnessed)
+            else events.leaf(node)
+        )
 
-    registers = Registers(automaton, leaf, events.translator)
+    registers = ScanRegisters(automaton, leaf, events.translator)
     translator = registers.translator(new)
     asked: list[Arc | Kill | Exit | Witness] = [
         *automaton.arcs,
@@ -106,7 +110,7 @@ class _Generator:
 
     def __init__(
         self,
-        program: p.Program,
+        program: p.ScanProgram,
         setting: Setting,
         nullable: frozenset[str],
         window: int | None,
@@ -133,7 +137,7 @@ class _Generator:
             if absent.lasting:
                 self.values.declare(earlier_witness(absent.negation), INT64, NEVER)
         periods = {number: self.constants.named(f"period_{number}", ticks) for number, ticks in before.items()}
-        self.registers = Registers(automaton, self.leaf, self.events.translator)
+        self.registers = ScanRegisters(automaton, self.leaf, self.events.translator)
         self.declare_slots()
         bits = (len(automaton.configs) + len(automaton.exits) - 1).bit_length()
         shift = max(LASTING_BITS if automaton.lasting else 1, bits)
@@ -163,13 +167,13 @@ class _Generator:
         """What a test or a transfer reads, but for registers."""
         match node:
             case Time():
-                return Value(NOW, Sort.INTEGER)
+                return Value(NOW, KernelSort.INTEGER)
             case Started():
-                return Value(self.events.fact(EventFact.START)[I], Sort.INTEGER)
+                return Value(self.events.fact(EventFact.START)[I], KernelSort.INTEGER)
             case Ended():
-                return Value(self.events.fact(EventFact.TIME)[I], Sort.INTEGER)
+                return Value(self.events.fact(EventFact.TIME)[I], KernelSort.INTEGER)
             case Witnessed(negation=negation):
-                return Value(self.values.get(witness(negation)), Sort.INTEGER)
+                return Value(self.values.get(witness(negation)), KernelSort.INTEGER)
         return self.events.leaf(node)
 
     def declare_slots(self) -> None:
@@ -244,7 +248,7 @@ class _Generator:
             code.put(CELLS, cell, variable)
         code.give(I)
 
-    def cells(self) -> Iterator[tuple[n.Variable, int]]:
+    def cells(self) -> Iterator[tuple[n.Local, int]]:
         """What is counted through all calls."""
         yield from [(NODE_COUNT, NODES), (MATCH_COUNT, MATCHES), (MERGES, MERGED), (TRIED, TESTS)]
         for lists in self.lists:
@@ -253,7 +257,7 @@ class _Generator:
 
     # The loop.
 
-    def loop(self, end: n.Expression) -> None:
+    def loop(self, end: n.Expr) -> None:
         """One event after the other."""
         with self.code.loop(I < end):
             self.event()
@@ -262,7 +266,7 @@ class _Generator:
     def in_strides(self) -> None:
         """Where only slots are, an event makes so many nodes at most: room is asked for once for many events."""
         code, (_, least) = self.code, self.growth()
-        stop, other = n.Variable("stop", INT64), n.Variable("other_stop", INT64)
+        stop, other = n.Local("stop", INT64), n.Local("other_stop", INT64)
         width = (least - 1).bit_length()  # a shift is faster than a division
         with code.loop(I < END):
             code.set(stop, I + ((MATCH_LIMIT - MATCH_COUNT) >> width))
@@ -360,7 +364,7 @@ class _Generator:
             self.code.set(OLDEST_END, NOW - self.period + 1)
 
 
-def program_pools(program: p.Program, *, lasting: bool) -> Iterator[Pool]:
+def program_pools(program: p.ScanProgram, *, lasting: bool) -> Iterator[Pool]:
     """The pools of a program: all lists of runs share one, all matches that are not certain another."""
     rooms = {room.name: room.registers for room in program.rooms if not room.is_slot}
     holds = {hold.name: hold.registers for hold in program.holds}

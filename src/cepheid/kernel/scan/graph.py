@@ -23,7 +23,7 @@ from cepheid.kernel.scan.variables import (
     WORD,
 )
 
-NO_EVENT = n.Constant(-1, INT64)
+NO_EVENT = n.Immediate(-1, INT64)
 """The word of a node that only joins two histories, or of a match whose last event is in its root."""
 NEWEST = NODE_COUNT - 1
 """The node that was made last."""
@@ -37,24 +37,24 @@ class GraphCode:
         self.shift = shift
         self.windowed = windowed
         self.own = own  # of an automaton of one's own, for which a history is no more than where it began
-        self.filled: set[n.Variable] = set()  # what may hold a history by now, that another is joined to
+        self.filled: set[n.Local] = set()  # what may hold a history by now, that another is joined to
 
-    def word(self, number: int) -> n.Expression:
+    def word(self, number: int) -> n.Expr:
         """The event at hand, and what it is bound by."""
         return FIRST_ID + I << self.shift | number
 
-    def emit(self, node: n.Expression, word: n.Expression, low: n.Expression) -> None:
+    def emit(self, node: n.Expr, word: n.Expr, low: n.Expr) -> None:
         """Write a match down: the node that leads to it, and the oldest start that counts."""
         self.code.put(ROOT, MATCH_COUNT, node)
         self.code.put(LAST, MATCH_COUNT, word)
         self.code.put(LOW, MATCH_COUNT, low)
         self.code.step(MATCH_COUNT)
 
-    def append(self, word: n.Expression, history: n.Variable | None) -> None:
+    def append(self, word: n.Expr, history: n.Local | None) -> None:
         """A node for the event after a history (None: it is the first)."""
         self._node(word, NOWHERE if history is None else history, NOWHERE, self._start(history))
 
-    def extend(self, joined: n.Variable, word: n.Expression, history: n.Variable | None) -> None:
+    def extend(self, joined: n.Local, word: n.Expr, history: n.Local | None) -> None:
         """A node for the event after a history, joined to what a variable has: the younger start first."""
         code = self.code
         if joined not in self.filled:
@@ -74,7 +74,7 @@ class GraphCode:
             self._node(word, following, joined, start)
         code.set(joined, NEWEST)
 
-    def join(self, joined: n.Variable, history: n.Expression) -> None:
+    def join(self, joined: n.Local, history: n.Expr) -> None:
         """A history is joined to what a variable has: the younger start first."""
         code = self.code
         if joined not in self.filled:
@@ -86,7 +86,7 @@ class GraphCode:
         with code.otherwise():
             self.unite(joined, history)
 
-    def unite(self, joined: n.Variable, history: n.Expression) -> None:
+    def unite(self, joined: n.Local, history: n.Expr) -> None:
         """Two runs become one: a node for both histories, the younger start first."""
         if self.own:
             with self.code.when(joined.differs(history)):
@@ -94,7 +94,7 @@ class GraphCode:
         else:
             self._united(joined, history)
 
-    def _united(self, joined: n.Variable, history: n.Expression) -> None:
+    def _united(self, joined: n.Local, history: n.Expr) -> None:
         code = self.code
         code.step(MERGES)
         if self.windowed:
@@ -107,19 +107,17 @@ class GraphCode:
         code.set(joined, NEWEST)
 
     @property
-    def newest(self) -> n.Expression:
+    def newest(self) -> n.Expr:
         """The node that was made last."""
         return NEWEST
 
-    def _start(self, history: n.Variable | None) -> n.Expression | None:
+    def _start(self, history: n.Local | None) -> n.Expr | None:
         """When the run began: only a window asks."""
         if not self.windowed:
             return None
         return NOW if history is None else START[history]
 
-    def _node(
-        self, word: n.Expression, following: n.Expression, other: n.Expression, start: n.Expression | None
-    ) -> None:
+    def _node(self, word: n.Expr, following: n.Expr, other: n.Expr, start: n.Expr | None) -> None:
         self.code.put(WORD, NODE_COUNT, word)
         self.code.put(NEXT, NODE_COUNT, following)
         self.code.put(OTHER, NODE_COUNT, other)
@@ -132,21 +130,21 @@ class NoGraph(GraphCode):
     """What a scan writes whose runs are values: a run that is alike is the same one, and matches have no events."""
 
     @property
-    def newest(self) -> n.Expression:
+    def newest(self) -> n.Expr:
         """What marks an entry as used."""
-        return n.Constant(0, UINT32)
+        return n.Immediate(0, UINT32)
 
-    def word(self, number: int) -> n.Expression:
+    def word(self, number: int) -> n.Expr:
         """Nothing is bound."""
         return NO_EVENT
 
-    def emit(self, node: n.Expression, word: n.Expression, low: n.Expression) -> None:
+    def emit(self, node: n.Expr, word: n.Expr, low: n.Expr) -> None:
         """A match, whose values are written down."""
         self.code.step(MATCH_COUNT)
 
-    def append(self, word: n.Expression, history: n.Variable | None) -> None:
+    def append(self, word: n.Expr, history: n.Local | None) -> None:
         """There are no nodes."""
 
-    def unite(self, joined: n.Variable, history: n.Expression) -> None:
+    def unite(self, joined: n.Local, history: n.Expr) -> None:
         """Two runs are one."""
         self.code.step(MERGES)

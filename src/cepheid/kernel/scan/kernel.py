@@ -94,7 +94,7 @@ class ScanKernel:
 
 def parameters(
     constants: Sequence[Constant], events: Sequence[EventArray], state: Sequence[StateArray]
-) -> tuple[n.Variable | n.Array, ...]:
+) -> tuple[n.Local | n.Array, ...]:
     """What a kernel is called with, after its numbers and before its cells."""
     return (*(c.parameter for c in constants), *(e.array for e in events), *(s.array for s in state))
 

@@ -19,7 +19,7 @@ from cepheid.kernel.scan.graph import GraphCode, NoGraph
 from cepheid.kernel.scan.kernel import Pool
 from cepheid.kernel.scan.partition_values import PartitionValues
 from cepheid.kernel.scan.program import Room
-from cepheid.kernel.scan.registers import Read, Registers
+from cepheid.kernel.scan.registers import Read, ScanRegisters
 from cepheid.kernel.scan.variables import (
     BEFORE,
     ENDED,
@@ -55,7 +55,7 @@ class ListCode:
         self,
         code: Code,
         pool: Pool,
-        registers: Registers,
+        registers: ScanRegisters,
         values: PartitionValues,
         graph: GraphCode,
         *,
@@ -77,7 +77,7 @@ class ListCode:
         )
         self.over = n.Array(pool.array(OVER), UINT8)
         self.free, self.used, self.room = (
-            n.Variable(f"{what}_{pool.name}", scalar)
+            n.Local(f"{what}_{pool.name}", scalar)
             for what, scalar in (("free", UINT32), ("used", INT64), ("room", INT64))
         )
         for name in pool.lists:
@@ -101,16 +101,16 @@ class ListCode:
         if self.merges:
             yield StateArray(self.table, Extent.TABLE, NIL, self.pool.name)
 
-    def first(self, name: str) -> n.Expression:
+    def first(self, name: str) -> n.Expr:
         """The first entry of a list."""
         return self.values.get(self.pool.first(name))
 
     @property
-    def count(self) -> n.Expression:
+    def count(self) -> n.Expr:
         """How many entries the partition has, in all lists."""
         return self.values.get(self.pool.count).to(INT64) if self.by_partition else self.used
 
-    def field(self, at: n.Variable) -> Read:
+    def field(self, at: n.Local) -> Read:
         """The registers of an entry."""
         return lambda name, scalar: n.Array(self.pool.array(name), scalar)[at]
 
@@ -143,11 +143,11 @@ class ListCode:
         for name, scalar, _ in self.registers.fields(registers):
             self.put_field(name, scalar, read(name, scalar))
 
-    def put_field(self, name: str, scalar: Scalar, value: n.Expression) -> None:
+    def put_field(self, name: str, scalar: Scalar, value: n.Expr) -> None:
         """A register of the new entry."""
         self.code.put(n.Array(self.pool.array(name), scalar), FRESH, value)
 
-    def change_field(self, name: str, scalar: Scalar, value: n.Expression) -> None:
+    def change_field(self, name: str, scalar: Scalar, value: n.Expr) -> None:
         """A register of the run at hand, which stays."""
         self.code.put(n.Array(self.pool.array(name), scalar), RUN, value)
 
@@ -163,7 +163,7 @@ class ListCode:
         """Whether what an event adds to a list is put before what is there."""
         return self.apart or not room.state.ends.contiguous
 
-    def add(self, room: Room, node: n.Expression | None, given: Registered, reuse: n.Expression) -> None:
+    def add(self, room: Room, node: n.Expr | None, given: Registered, reuse: n.Expr) -> None:
         """A run of a list, kept aside until the event is over. `node`: its history, if not that of the run at hand.
 
         reuse: whether the run at hand is over, so that the new one can have its entry.
@@ -188,7 +188,7 @@ class ListCode:
                 code.set(tail_of(room), FRESH)
         code.set(chain, FRESH)
 
-    def put_first(self, name: str, node: n.Expression) -> None:
+    def put_first(self, name: str, node: n.Expr) -> None:
         """A new entry at the head of a list."""
         code, name = self.code, soon(name) if self.apart else name
         self.take()
@@ -196,7 +196,7 @@ class ListCode:
         code.put(self.next, FRESH, self.first(name))
         self.values.put(self.pool.first(name), FRESH)
 
-    def unlink(self, name: str, gone: n.Expression, reused: n.Expression = n.FALSE) -> None:
+    def unlink(self, name: str, gone: n.Expr, reused: n.Expr = n.FALSE) -> None:
         """Take the run at hand out of its list, or go on to the next."""
         code = self.code
         with code.when(gone):
@@ -247,7 +247,7 @@ class ListCode:
             self.values.put(over(name), 0)
             self.drop(name, self.over[RUN].differs(0))
 
-    def drop(self, name: str, gone: n.Expression) -> None:
+    def drop(self, name: str, gone: n.Expr) -> None:
         """Some runs of a list go."""
         code = self.code
         code.set(RUN, self.first(name))
@@ -278,7 +278,7 @@ class ListCode:
             self.release()
             code.set(RUN, FOLLOWING)
 
-    def merge(self, rooms: Sequence[Room], lost: Mapping[str, n.Expression]) -> None:
+    def merge(self, rooms: Sequence[Room], lost: Mapping[str, n.Expr]) -> None:
         """When the runs of a partition have doubled: those that are alike become one (SASE+ 5.2.2).
 
         lost: by room, whether the run at hand can't go on.
@@ -293,15 +293,15 @@ class ListCode:
     def merge_alike(self, room: Room) -> None:
         """Runs of a list that agree on all registers become one."""
         code, table = self.code, self.table
-        place, found = n.Variable("place", UINT64), n.Variable("found", UINT32)
-        mask = n.Variable("mask", UINT64)
+        place, found = n.Local("place", UINT64), n.Local("found", UINT32)
+        mask = n.Local("mask", UINT64)
         fields = [n.Array(self.pool.array(name), s) for name, s, _ in self.registers.fields(room.registers)]
         fields += [self.over] if self.pool.ending else []
 
-        def find(until: n.Expression) -> None:
-            code.set(place, n.Constant(0, UINT64))
+        def find(until: n.Expr) -> None:
+            code.set(place, n.Immediate(0, UINT64))
             for field in fields:
-                code.set(place, n.Call("mix", (place, field[RUN]), UINT64))
+                code.set(place, n.Invoke("mix", (place, field[RUN]), UINT64))
             code.set(place, place & mask)
             code.set(found, table[place])
             with code.loop(until):
@@ -331,5 +331,5 @@ class ListCode:
             code.set(RUN, self.next[RUN])
 
 
-def _alike(one: n.Expression, other: n.Expression) -> n.Expression:
-    return n.Call("same", (one, other), BOOL) if one.type.real else one.equals(other)
+def _alike(one: n.Expr, other: n.Expr) -> n.Expr:
+    return n.Invoke("same", (one, other), BOOL) if one.type.real else one.equals(other)

@@ -27,12 +27,12 @@ class PartitionValues:
         """The arrays."""
         yield from self._kept.values()
 
-    def get(self, name: str) -> n.Expression:
+    def get(self, name: str) -> n.Expr:
         """The value of the partition at hand."""
         array = self._kept[name].array
         return array[PARTITION] if self.partitions else _local(array)
 
-    def put(self, name: str, value: n.Expression | n.Number) -> None:
+    def put(self, name: str, value: n.Expr | n.Number) -> None:
         """The value of the partition at hand changes."""
         array = self._kept[name].array
         if self.partitions:
@@ -53,5 +53,5 @@ class PartitionValues:
                 self.code.put(kept.array, 0, _local(kept.array))
 
 
-def _local(array: n.Array) -> n.Variable:
-    return n.Variable(f"the_{array.name}", array.element)
+def _local(array: n.Array) -> n.Local:
+    return n.Local(f"the_{array.name}", array.element)

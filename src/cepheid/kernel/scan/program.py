@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cepheid.automaton.liveness import pending, registers_in
-from cepheid.automaton.model import Absent, Arc, Automaton, Ends, Exit, Kill, Register, State, Witness
+from cepheid.automaton.model import Absent, Arc, Ends, Exit, Kill, Register, RegisterAutomaton, State, Witness
 from cepheid.kernel.names import distinct
 
 
@@ -138,10 +138,10 @@ Step = Refute | Decide | Meet | Follow | Walk | Begin | Leave | Merge | Remember
 
 
 @dataclass(frozen=True)
-class Program:
+class ScanProgram:
     """A scan, before it is code."""
 
-    automaton: Automaton
+    automaton: RegisterAutomaton
     rooms: tuple[Room, ...]  # by state
     holds: tuple[Hold, ...]
     steps: tuple[Step, ...]
@@ -200,7 +200,7 @@ class Program:
         return f"{arc.label}{tests} to {' and '.join(into) or 'nothing'}"
 
 
-def make_program(automaton: Automaton, *, typed: bool, resets: bool, merge: bool = True) -> Program:
+def make_program(automaton: RegisterAutomaton, *, typed: bool, resets: bool, merge: bool = True) -> ScanProgram:
     """The program of an automaton.
 
     typed: events have types. resets: a match ends all runs of its partition. merge: runs that are alike become one.
@@ -213,10 +213,10 @@ def make_program(automaton: Automaton, *, typed: bool, resets: bool, merge: bool
     )
     types = tuple(dict.fromkeys(_types(automaton))) if typed else ()
     lists = tuple(room for room in rooms if merge and not room.is_slot)
-    return Program(automaton, rooms, holds, tuple(_steps(automaton, rooms, holds, lists, resets)), types)
+    return ScanProgram(automaton, rooms, holds, tuple(_steps(automaton, rooms, holds, lists, resets)), types)
 
 
-def _rooms(automaton: Automaton, merge: bool) -> Iterator[Room]:
+def _rooms(automaton: RegisterAutomaton, merge: bool) -> Iterator[Room]:
     labels = {q: f"after_{automaton.configs[state.config].label}" for q, state in enumerate(automaton.states)}
     names = distinct(labels)
     for q, state in enumerate(automaton.states):
@@ -224,7 +224,7 @@ def _rooms(automaton: Automaton, merge: bool) -> Iterator[Room]:
         yield Room(q, names[q], keeping, _sorted(automaton.live[q]), state)
 
 
-def _keeping(automaton: Automaton, q: int) -> Keeping:
+def _keeping(automaton: RegisterAutomaton, q: int) -> Keeping:
     if automaton.lasting or automaton.valued:
         return Keeping.LIST
     if not automaton.live[q]:
@@ -236,7 +236,7 @@ def _keeping(automaton: Automaton, q: int) -> Keeping:
     return Keeping.SLOT if alone else Keeping.BUNDLES
 
 
-def _is_determined(automaton: Automaton, q: int) -> bool:
+def _is_determined(automaton: RegisterAutomaton, q: int) -> bool:
     """Whether the registers of a state are those of the event that led to it: all such runs are alike."""
     if any(kill.target == q for kill in automaton.kills):
         return False
@@ -250,7 +250,11 @@ def _is_determined(automaton: Automaton, q: int) -> bool:
 
 
 def _steps(
-    automaton: Automaton, rooms: tuple[Room, ...], holds: tuple[Hold, ...], merged: tuple[Room, ...], resets: bool
+    automaton: RegisterAutomaton,
+    rooms: tuple[Room, ...],
+    holds: tuple[Hold, ...],
+    merged: tuple[Room, ...],
+    resets: bool,
 ) -> Iterator[Step]:
     """Runs go on, wait or end; then runs begin. What is made on an event does not see that event."""
     arcs = {room.number: tuple(arc for arc in automaton.arcs if arc.source == room.number) for room in rooms}
@@ -280,12 +284,12 @@ def _sorted(registers: frozenset[Register]) -> tuple[Register, ...]:
     return tuple(sorted(registers, key=lambda register: register.name))
 
 
-def _types(automaton: Automaton) -> Iterator[str]:
+def _types(automaton: RegisterAutomaton) -> Iterator[str]:
     for types in _asked(automaton):
         yield from types
 
 
-def _asked(automaton: Automaton) -> Iterator[tuple[str, ...]]:
+def _asked(automaton: RegisterAutomaton) -> Iterator[tuple[str, ...]]:
     """The types that are asked for; none: any type will do."""
     asked: list[Arc | Kill | Absent | Witness] = [*automaton.arcs]
     asked += () if automaton.valued else automaton.kills  # what lasted too long makes no result, and may go later

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from cepheid.automaton.model import Automaton, Held, Register
+from cepheid.automaton.model import Held, Register, RegisterAutomaton
 from cepheid.kernel.arguments import Extent, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.types import UINT8, Scalar
-from cepheid.kernel.expressions import Leaf, Sort, Translator, Value, as_sort, sort_of
+from cepheid.kernel.expressions import KernelSort, KernelTranslator, Leaf, Value, as_sort, sort_of
 from cepheid.kernel.scan.variables import MATCH_COUNT
 from cepheid.pattern.expressions import nodes as ex
 
-Read = Callable[[str, Scalar], n.Expression]
+Read = Callable[[str, Scalar], n.Expr]
 """The code of a field, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRegister:
     """How a register is kept: a value and, where it can be NULL, a flag."""
 
     register: Register
-    sort: Sort
+    sort: KernelSort
     nullable: bool
 
     @property
@@ -38,35 +38,37 @@ class Kept:
         null = read(*flag[0]).differs(0) if flag else n.FALSE
         return Value(read(name, scalar), self.sort, null)
 
-    def parts(self, value: Value) -> Iterator[n.Expression]:
+    def parts(self, value: Value) -> Iterator[n.Expr]:
         """A value as the fields have it."""
         yield as_sort(value, self.sort)
         if self.nullable:
             yield value.null.to(UINT8)
 
 
-class Registers:
+class ScanRegisters:
     """The registers of an automaton on events of which some columns have NULLs."""
 
-    def __init__(self, automaton: Automaton, events: Leaf, translator: Translator) -> None:
+    def __init__(self, automaton: RegisterAutomaton, events: Leaf, translator: KernelTranslator) -> None:
         self.events = events
         self.constants = translator.constants
-        self.kept: Mapping[Register, Kept] = {r: Kept(r, sort_of(r.type), nullable=False) for r in automaton.registers}
+        self.kept: Mapping[Register, KeptRegister] = {
+            r: KeptRegister(r, sort_of(r.type), nullable=False) for r in automaton.registers
+        }
         while True:  # until no register turns out to be NULL that was not
             nullable = set(self._nullable(automaton))
             if not nullable:
                 return
-            self.kept = {r: Kept(r, k.sort, k.nullable or r in nullable) for r, k in self.kept.items()}
+            self.kept = {r: KeptRegister(r, k.sort, k.nullable or r in nullable) for r, k in self.kept.items()}
 
-    def _nullable(self, automaton: Automaton) -> Iterator[Register]:
-        translator = self.translator(lambda name, scalar: n.Variable(name, scalar))
+    def _nullable(self, automaton: RegisterAutomaton) -> Iterator[Register]:
+        translator = self.translator(lambda name, scalar: n.Local(name, scalar))
         given = (exit_.gives for exit_ in automaton.exits)
         for transfer in (*(arc.transfer for arc in automaton.arcs), *given):
             for register, expression in transfer.items():
                 if not self.kept[register].nullable and translator.value(expression).null != n.FALSE:
                     yield register
 
-    def translator(self, read: Read | None) -> Translator:
+    def translator(self, read: Read | None) -> KernelTranslator:
         """Translates what reads events, and registers where these are stored."""
 
         def leaf(node: ex.Expression) -> Value | None:
@@ -75,16 +77,16 @@ class Registers:
                 return self.kept[node.register].read(read)
             return self.events(node)
 
-        return Translator(leaf, self.constants)
+        return KernelTranslator(leaf, self.constants)
 
     def fields(self, registers: Iterable[Register]) -> Iterator[tuple[str, Scalar, bool]]:
         """What is stored of some registers, and whether it is the code of a string."""
         for register in registers:
             kept = self.kept[register]
             for k, (name, scalar) in enumerate(kept.fields):
-                yield name, scalar, kept.sort is Sort.STRING and k == 0
+                yield name, scalar, kept.sort is KernelSort.STRING and k == 0
 
-    def given(self, automaton: Automaton) -> Iterator[StateArray]:
+    def given(self, automaton: RegisterAutomaton) -> Iterator[StateArray]:
         """The arrays of what matches give of the register."""
         registers = dict.fromkeys(register for exit_ in automaton.exits for register in exit_.gives)
         for name, scalar, coded in self.fields(registers):
@@ -112,6 +114,6 @@ def given_array(name: str, scalar: Scalar) -> n.Array:
     return n.Array(f"match_{name}", scalar)
 
 
-def new(name: str, scalar: Scalar) -> n.Variable:
+def new(name: str, scalar: Scalar) -> n.Local:
     """The variable of a new value."""
-    return n.Variable(f"new_{name}", scalar)
+    return n.Local(f"new_{name}", scalar)

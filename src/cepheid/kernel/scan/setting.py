@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.automaton.model import Automaton, Ends
+from cepheid.automaton.model import Ends, RegisterAutomaton
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Setting:
     bits: tuple[str, ...] = ()
 
 
-def stretched_configs(automaton: Automaton, setting: Setting) -> frozenset[int]:
+def stretched_configs(automaton: RegisterAutomaton, setting: Setting) -> frozenset[int]:
     """Configs of loops that take one event after the other, with none between: one node stands for all of them.
 
     The ids of a stream without partitions have no gaps, so where such a stretch ends is known from what follows it.

@@ -16,7 +16,7 @@ from cepheid.kernel.scan.arcs import ArcCode
 from cepheid.kernel.scan.graph import NO_EVENT, GraphCode
 from cepheid.kernel.scan.lists import ListCode, Registered
 from cepheid.kernel.scan.partition_values import PartitionValues
-from cepheid.kernel.scan.registers import Read, Registers, new
+from cepheid.kernel.scan.registers import Read, ScanRegisters, new
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.variables import (
     BEFORE,
@@ -43,7 +43,7 @@ from cepheid.kernel.scan.variables import (
     witness,
 )
 
-Fence = tuple[n.Expression, n.Expression]
+Fence = tuple[n.Expr, n.Expr]
 """What is asked of the event, and what of the run."""
 
 
@@ -52,16 +52,16 @@ class StepCode:
 
     def __init__(
         self,
-        program: p.Program,
+        program: p.ScanProgram,
         setting: Setting,
         events: EventReader,
-        registers: Registers,
+        registers: ScanRegisters,
         values: PartitionValues,
         graph: GraphCode,
         lists: Mapping[str, ListCode],
         arcs: ArcCode,
-        window: n.Expression | None,
-        periods: Mapping[int, n.Expression],
+        window: n.Expr | None,
+        periods: Mapping[int, n.Expr],
     ) -> None:
         self.program = program
         self.automaton = program.automaton
@@ -90,7 +90,7 @@ class StepCode:
                 opened = True
             self.step(step)
 
-    def is_unseen(self, negation: int) -> n.Expression:
+    def is_unseen(self, negation: int) -> n.Expr:
         """Whether no witness came for a while before now; one of this very time is not before."""
         last = self.values.get(witness(negation))
         before = choose(last < NOW, last, self.values.get(earlier_witness(negation)))
@@ -146,12 +146,12 @@ class StepCode:
         """What ends runs of a room that no event need meet, since they make no result."""
         return [kill for kill in self.automaton.kills if self.automaton.valued and kill.source == room.number]
 
-    def lost(self, room: p.Room) -> n.Expression:
+    def lost(self, room: p.Room) -> n.Expr:
         """Whether the run at hand can't go on."""
         translator = self.registers.translator(self.lists[room.name].field(RUN))
         return any_of(all_of(self.events.fence(kill.types, kill.fence, translator)) for kill in self.kills(room))
 
-    def concerned(self) -> n.Expression:
+    def concerned(self) -> n.Expr:
         """Whether the event can begin a run or end a wait, as far as that does not depend on runs."""
         translator = self.registers.translator(None)
         deciding = [arc for arc in self.automaton.arcs if arc.source is None or arc.decides]
@@ -217,7 +217,7 @@ class StepCode:
             if step.kills:
                 self.lose_ways(room, run_of(room), field, lambda: self.values.put(over(room.name), 1))
 
-    def is_alive(self, run: n.Variable) -> n.Expression:
+    def is_alive(self, run: n.Local) -> n.Expr:
         """Whether there is a run, and its window is not over."""
         return all_of([run.differs(NOWHERE), *([START[run] >= OLDEST] if self.setting.windowed else [])])
 
@@ -258,7 +258,7 @@ class StepCode:
                     lists.unlink(room.name, negate(STAYS), reused)
                 code.set(RUN, FOLLOWING)
 
-    def go(self, step: p.Walk, fits: Sequence[n.Expression]) -> bool:
+    def go(self, step: p.Walk, fits: Sequence[n.Expr]) -> bool:
         """The run at hand goes by its arcs, and stays or ends; whether another may have its entry then."""
         code, room = self.code, step.room
         contiguous, decided = room.state.ends.contiguous, room.state.ends is Ends.DECISION
@@ -283,7 +283,7 @@ class StepCode:
             ahead = reuses and len(fits) > 1
             if ahead:
                 conditions = [
-                    fit if isinstance(fit, n.Variable) else code.set(goes(room, k), fit) for k, fit in enumerate(fits)
+                    fit if isinstance(fit, n.Local) else code.set(goes(room, k), fit) for k, fit in enumerate(fits)
                 ]
                 if decided:
                     with code.when(any_of(c for c, arc in zip(conditions, step.arcs, strict=True) if arc.decides)):
@@ -305,7 +305,7 @@ class StepCode:
                     self.lose_ways(room, HISTORY, field, lambda: self.end(room))
         return reuses
 
-    def is_open(self, arc: Arc, lists: ListCode) -> n.Expression:
+    def is_open(self, arc: Arc, lists: ListCode) -> n.Expr:
         """Whether no event that must be absent came before the event at hand started."""
         field = lists.field(RUN)
         start = self.events.fact(EventFact.START)[I] if arc.closing else NOW
@@ -332,13 +332,13 @@ class StepCode:
         with self.code.otherwise():
             self.lists[room.name].end(room.name)
 
-    def hoist(self, fences: Sequence[Fence]) -> tuple[list[n.Expression], list[n.Expression]]:
+    def hoist(self, fences: Sequence[Fence]) -> tuple[list[n.Expr], list[n.Expr]]:
         """What is asked of the event is computed once for all runs; what each arc asks, and which ask runs."""
-        known: dict[n.Expression, n.Expression] = {}
+        known: dict[n.Expr, n.Expr] = {}
         fits, asked = [], []
         for of_event, of_run in fences:
             if of_event not in known:
-                trivial = isinstance(of_event, n.Constant)
+                trivial = isinstance(of_event, n.Immediate)
                 known[of_event] = of_event if trivial else self.code.let(f"fits_{len(known)}", of_event)
             fits.append(all_of([known[of_event], of_run]))
             asked += [known[of_event]] if of_run != n.TRUE else []
@@ -350,7 +350,7 @@ class StepCode:
         """Matches after which something must be absent: one whose wait is over is certain, others may fall."""
         code, lists = self.code, self.lists[hold.name]
         translator = self.registers.translator(lists.field(RUN))
-        gone = n.Variable("gone", BOOL)
+        gone = n.Local("gone", BOOL)
         code.set(RUN, lists.first(hold.name))
         code.set(BEFORE, NOWHERE)
         with code.loop(RUN.differs(NOWHERE)):
@@ -375,15 +375,15 @@ class StepCode:
             lists.unlink(hold.name, gone)
             code.set(RUN, FOLLOWING)
 
-    def oldest_start(self, ended: n.Expression) -> n.Expression:
+    def oldest_start(self, ended: n.Expr) -> n.Expr:
         """The oldest start that is in one window with an end."""
-        return n.Constant(0, INT64) if self.window is None else ended - self.window + 1
+        return n.Immediate(0, INT64) if self.window is None else ended - self.window + 1
 
-    def lose_ways(self, room: p.Room, history: n.Variable, field: Read, ended: Callable[[], object]) -> None:
+    def lose_ways(self, room: p.Room, history: n.Local, field: Read, ended: Callable[[], object]) -> None:
         """A run whose ways an absent event closes, one or several, goes to the state that has the others."""
         translator = self.registers.translator(field)
 
-        def settle(at: int | None, known: Mapping[n.Expression, bool]) -> None:
+        def settle(at: int | None, known: Mapping[n.Expr, bool]) -> None:
             for kill in (kill for kill in self.automaton.kills if kill.source == at and kill.closes is None):
                 condition = all_of(self.events.fence(kill.types, kill.fence, translator))
                 if known.get(condition) is False:
@@ -404,7 +404,7 @@ class StepCode:
 
         settle(room.number, {n.TRUE: True, n.FALSE: False})
 
-    def move(self, room: p.Room, history: n.Variable, field: Read) -> None:
+    def move(self, room: p.Room, history: n.Local, field: Read) -> None:
         """A run goes on in another state."""
         if room.is_slot:
             self.graph.join(left_in(room), history)
@@ -433,7 +433,7 @@ class StepCode:
                 self.from_event(room, lists.put_field)
         lists.close(room)
 
-    def from_event(self, room: p.Room, put: Callable[[str, Scalar, n.Expression], object]) -> None:
+    def from_event(self, room: p.Room, put: Callable[[str, Scalar, n.Expr], object]) -> None:
         """Registers that are those of the event at hand: every arc to the state assigns the same."""
         arc = next(arc for arc in self.automaton.arcs if arc.target == room.state.config)
         translator = self.registers.translator(None)

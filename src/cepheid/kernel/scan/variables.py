@@ -16,47 +16,47 @@ STORE = (
     *(StateArray(array, Extent.MATCHES) for array in (ROOT, LAST, LOW)),
 )
 
-END = n.Variable("end", INT64)
-FIRST_ID = n.Variable("first_id", INT64)  # of the event 0: an id is what a node knows of an event, for good
-PARTITION = n.Variable("partition", UINT32)
-NOW, OLDEST = n.Variable("now", INT64), n.Variable("oldest", INT64)
-OLDEST_END = n.Variable("oldest_end", INT64)  # of the matches after which something must be absent for a while
-NODE_COUNT, MATCH_COUNT = n.Variable("nodes", INT64), n.Variable("matches", INT64)
-NODE_LIMIT, MATCH_LIMIT = n.Variable("node_room", INT64), n.Variable("match_room", INT64)
-MERGES, TRIED = n.Variable("merged", INT64), n.Variable("tests", INT64)
-MATCHES_BEFORE = n.Variable("matches_before", INT64)
+END = n.Local("end", INT64)
+FIRST_ID = n.Local("first_id", INT64)  # of the event 0: an id is what a node knows of an event, for good
+PARTITION = n.Local("partition", UINT32)
+NOW, OLDEST = n.Local("now", INT64), n.Local("oldest", INT64)
+OLDEST_END = n.Local("oldest_end", INT64)  # of the matches after which something must be absent for a while
+NODE_COUNT, MATCH_COUNT = n.Local("nodes", INT64), n.Local("matches", INT64)
+NODE_LIMIT, MATCH_LIMIT = n.Local("node_room", INT64), n.Local("match_room", INT64)
+MERGES, TRIED = n.Local("merged", INT64), n.Local("tests", INT64)
+MATCHES_BEFORE = n.Local("matches_before", INT64)
 
 # The run at hand of a list, the one before it and the one after it; its history; and where a new one is put.
-RUN, BEFORE, FOLLOWING = (n.Variable(name, UINT32) for name in ("run", "before", "following"))
-HISTORY, FRESH = n.Variable("history", UINT32), n.Variable("fresh", UINT32)
-STAYS = n.Variable("stays", BOOL)
-SETTLES = n.Variable("settles_now", BOOL)  # no more events of the partition come at this time
-REUSED = n.Variable("reused", BOOL)  # the entry of the run is that of the run which it has become
+RUN, BEFORE, FOLLOWING = (n.Local(name, UINT32) for name in ("run", "before", "following"))
+HISTORY, FRESH = n.Local("history", UINT32), n.Local("fresh", UINT32)
+STAYS = n.Local("stays", BOOL)
+SETTLES = n.Local("settles_now", BOOL)  # no more events of the partition come at this time
+REUSED = n.Local("reused", BOOL)  # the entry of the run is that of the run which it has become
 
 
-def run_of(room: Room) -> n.Variable:
+def run_of(room: Room) -> n.Local:
     """The run of a slot, as the event finds it."""
-    return n.Variable(f"run_{room.name}", UINT32)
+    return n.Local(f"run_{room.name}", UINT32)
 
 
-def left_in(room: Room) -> n.Variable:
+def left_in(room: Room) -> n.Local:
     """The history that the event leaves in a slot, or to a bundle."""
-    return n.Variable(f"left_{room.name}", UINT32)
+    return n.Local(f"left_{room.name}", UINT32)
 
 
-def goes(room: Room, arc: int) -> n.Variable:
+def goes(room: Room, arc: int) -> n.Local:
     """Whether the run goes by an arc of its room."""
-    return n.Variable(f"goes_{arc}_{room.name}", BOOL)
+    return n.Local(f"goes_{arc}_{room.name}", BOOL)
 
 
-def chain_of(room: Room) -> n.Variable:
+def chain_of(room: Room) -> n.Local:
     """The first of the runs that the event adds to a list."""
-    return n.Variable(f"new_{room.name}", UINT32)
+    return n.Local(f"new_{room.name}", UINT32)
 
 
-def tail_of(room: Room) -> n.Variable:
+def tail_of(room: Room) -> n.Local:
     """The last of the runs that the event adds to a list."""
-    return n.Variable(f"tail_{room.name}", UINT32)
+    return n.Local(f"tail_{room.name}", UINT32)
 
 
 def soon(name: str) -> str:

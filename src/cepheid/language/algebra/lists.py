@@ -10,7 +10,7 @@ from typing import NoReturn
 from cepheid.errors import ParseError, Span, did_you_mean
 from cepheid.language.algebra.scanner import NAME, Scanner
 from cepheid.language.algebra.values import ValueReader
-from cepheid.pattern.algebra.tree import Add, Change, Item, Let, Operator, Rename, Term
+from cepheid.pattern.algebra.tree import Add, Item, Let, Operator, Rename, Renaming, Term
 from cepheid.pattern.algebra.walk import rewrite_operators
 from cepheid.pattern.expressions import nodes as ex
 
@@ -46,7 +46,7 @@ class Listed(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class LetDraft:
     """A LET whose lists, its own and those of its operators, are not known yet."""
 
     names: tuple[str, ...]
@@ -164,10 +164,10 @@ def path(names: Sequence[str], span: Span | None = None) -> ex.Expression:
     return found
 
 
-def changes(entries: Sequence[Entry]) -> tuple[Change, ...]:
+def changes(entries: Sequence[Entry]) -> tuple[Renaming, ...]:
     """The entries of RENAME."""
     return tuple(
-        Change(entry.left, _new(entry.right, "RENAME[price -> maxP](S)"), span=entry.span) for entry in entries
+        Renaming(entry.left, _new(entry.right, "RENAME[price -> maxP](S)"), span=entry.span) for entry in entries
     )
 
 
@@ -184,7 +184,7 @@ def _new(name: ex.Expression, example: str) -> str:
     raise ParseError("CEP101", "a new name is one word", f"write it without a dot, as in {example}", name.span)
 
 
-def with_lists(drafts: Sequence[Draft], term: Term) -> tuple[tuple[Let, ...], Term]:
+def with_lists(drafts: Sequence[LetDraft], term: Term) -> tuple[tuple[Let, ...], Term]:
     """Lists in the place of their names; a LET's own list renames or adds as its first use does."""
     lists = {name: draft.value for draft in drafts if isinstance(draft.value, tuple) for name in draft.names}
     words: dict[str, str] = {}
@@ -204,7 +204,7 @@ def with_lists(drafts: Sequence[Draft], term: Term) -> tuple[tuple[Let, ...], Te
     return tuple(_let(draft, value, words) for draft, value in zip(drafts, values, strict=True)), term
 
 
-def _let(draft: Draft, value: Term | ex.Expression | tuple[Entry, ...], words: dict[str, str]) -> Let:
+def _let(draft: LetDraft, value: Term | ex.Expression | tuple[Entry, ...], words: dict[str, str]) -> Let:
     if not isinstance(value, tuple):
         return Let(draft.names, value, span=draft.span)
     word = next((words[name] for name in draft.names if name in words), None)

@@ -10,7 +10,6 @@ from cepheid.pattern.algebra.tree import (
     Add,
     Algebra,
     Apply,
-    Change,
     Item,
     Iterate,
     Let,
@@ -19,8 +18,9 @@ from cepheid.pattern.algebra.tree import (
     Prefix,
     Project,
     Rename,
+    Renaming,
     Select,
-    Source,
+    SourceTerm,
     Term,
     Then,
     Union,
@@ -47,7 +47,7 @@ def _definition(let: Let) -> str:
     if isinstance(let.value, ex.Expression):
         text = print_expression(let.value)
         return f"({text})" if OPERATOR.match(text) else text
-    return ", ".join(_change(entry) if isinstance(entry, Change) else _item(entry) for entry in let.value)
+    return ", ".join(_change(entry) if isinstance(entry, Renaming) else _item(entry) for entry in let.value)
 
 
 def print_term(term: Term) -> str:
@@ -73,7 +73,7 @@ def print_operator(operator: Operator) -> str:
     raise TypeError(f"no printer for {type(operator).__name__}")
 
 
-def _change(change: Change) -> str:
+def _change(change: Renaming) -> str:
     return f"{print_expression(change.old)} -> {quote_name(change.new)}"
 
 
@@ -104,7 +104,7 @@ def _(term: Named) -> tuple[str, int]:
 
 
 @_print.register
-def _(term: Source) -> tuple[str, int]:
+def _(term: SourceTerm) -> tuple[str, int]:
     return quote_stream(term.name), _FACTOR
 
 

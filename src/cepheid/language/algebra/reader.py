@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cepheid.errors import ParseError
 from cepheid.language.algebra import slips
-from cepheid.language.algebra.lists import ASSIGN, Draft, Entry, ListReader, with_lists
+from cepheid.language.algebra.lists import ASSIGN, Entry, LetDraft, ListReader, with_lists
 from cepheid.language.algebra.scanner import NAME, Scanner
 from cepheid.language.algebra.values import ValueReader
 from cepheid.language.algebra.words import LETTERS, OPERATOR
@@ -25,7 +25,7 @@ from cepheid.pattern.algebra.tree import (
 )
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import BOOL
-from cepheid.pattern.tree.nodes import Query
+from cepheid.pattern.tree.nodes import QueryTree
 
 _CESAR = re.compile(r"cesar\b", re.IGNORECASE)
 _LET = re.compile(r"let\b", re.IGNORECASE)
@@ -61,13 +61,13 @@ def begins_algebra(text: str, position: int) -> bool:
     return Scanner(text, text, position).at(_CESAR) is not None
 
 
-def read_algebra(text: str, plain: str, position: int) -> tuple[Query, int]:
+def read_algebra(text: str, plain: str, position: int) -> tuple[QueryTree, int]:
     """The query that begins with CESAR here, and where it ends. `plain`: the text without LaTeX."""
-    reader = _Reader(Scanner(text, plain, position))
+    reader = _AlgebraReader(Scanner(text, plain, position))
     return reader.query(), reader.scanner.position
 
 
-class _Reader:
+class _AlgebraReader:
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
         self.depth = 0  # of parentheses around a stream: inside of them a ; never ends the query
@@ -75,11 +75,11 @@ class _Reader:
 
     # The query.
 
-    def query(self) -> Query:
+    def query(self) -> QueryTree:
         here = self.scanner
         start = here.place()
         here.take(_CESAR)
-        drafts: list[Draft] = []
+        drafts: list[LetDraft] = []
         while here.at(_LET):
             last = here.position
             drafts.append(self.let())
@@ -104,9 +104,9 @@ class _Reader:
             slips.after_the_end(here, into is not None)
         span = here.span(start)
         lets, term = with_lists(drafts, term)
-        return Query(Algebra(lets, term, span=span), into=into, span=span)
+        return QueryTree(Algebra(lets, term, span=span), into=into, span=span)
 
-    def let(self) -> Draft:
+    def let(self) -> LetDraft:
         here = self.scanner
         start = here.place()
         here.take(_LET)
@@ -119,7 +119,7 @@ class _Reader:
         if not here.take(ASSIGN):
             slips.let_without_value(here)
         value = self.definition()
-        return Draft(tuple(names), value, here.span(start))
+        return LetDraft(tuple(names), value, here.span(start))
 
     def definition(self) -> Term | ex.Expression | tuple[Entry, ...]:
         """What LET names: a list, a stream, or a value; a name alone is a stream."""

@@ -11,7 +11,7 @@ from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.comparisons import swap
 from cepheid.pattern.expressions.durations import NANOSECONDS
-from cepheid.pattern.expressions.sampled import Constant, reread
+from cepheid.pattern.expressions.sampled import SampledLiteral, reread
 from cepheid.pattern.expressions.types import BOOL, FLOAT, INT, NUMERIC, Kind, Type
 from cepheid.pattern.tree.walk import substitute
 
@@ -47,7 +47,7 @@ class Attributes:
     def name(self, node: ex.Expression) -> str:
         """The attribute that PROJECT or RENAME names."""
         found = self._attribute(list(path_of(node)), node)
-        if not isinstance(found, ex.Register) or found.name not in self.names:
+        if not isinstance(found, ex.RegisterField) or found.name not in self.names:
             raise BindError("CEP317", "this is no attribute", self._remedy(str(node)), node.span)
         return found.name
 
@@ -82,10 +82,10 @@ class Attributes:
                         message = f"'{found}.{LAST}' has no value at the first step"
                         remedy = f"give the first stream '{found}' too, with ADD, or an attribute of the same column"
                         raise BindError("CEP319", message, remedy, node.span)
-                    return _fields(ex.Register(last_of(found), span=node.span), rest[1:], node.span)
+                    return _fields(ex.RegisterField(last_of(found), span=node.span), rest[1:], node.span)
                 found = find(name, self.names, node.span)
                 if found is not None and (rest[:1] != [LAST] or self.names[found].kind is Kind.OPAQUE):
-                    return _fields(ex.Register(found, span=node.span), rest, node.span)
+                    return _fields(ex.RegisterField(found, span=node.span), rest, node.span)
         raise self._unknown(path, node.span)
 
     def _unknown(self, path: list[str], span: Span | None) -> BindError:
@@ -110,7 +110,7 @@ class Attributes:
     def _length(self) -> ex.Expression:
         """DUR as a number: ticks are of one `unit=`, whatever the resolution of the column."""
         tick, unit = self.schema.tick, NANOSECONDS[self.schema.roles.unit]
-        between = ex.Arithmetic("-", ex.Register(END), ex.Register(START))
+        between = ex.Arithmetic("-", ex.RegisterField(END), ex.RegisterField(START))
         if tick % unit == 0:
             scaled = between if tick == unit else ex.Arithmetic("*", between, ex.Literal(tick // unit, INT))
             return ex.Arithmetic("+", scaled, ex.Literal(1, INT))
@@ -122,7 +122,7 @@ class Attributes:
         operator, constant = node.operator, node.right
         if not self._is_length(node.left):
             operator, constant = swap(operator), node.left
-        if not isinstance(constant, Constant):
+        if not isinstance(constant, SampledLiteral):
             found = self._ticks(operator, constant)
         elif (read := self._ticks(operator, constant)) is not None:
 
@@ -139,7 +139,7 @@ class Attributes:
             found = None
         if found is None or found.type is BOOL:
             return found
-        between = ex.Arithmetic("-", ex.Register(END), ex.Register(START))
+        between = ex.Arithmetic("-", ex.RegisterField(END), ex.RegisterField(START))
         return ex.Compare(operator, between, found, span=node.span)
 
     def _ticks(self, operator: str, constant: ex.Expression) -> ex.Literal | None:

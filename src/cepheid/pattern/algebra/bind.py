@@ -18,7 +18,7 @@ from cepheid.pattern.algebra.tree import (
     Project,
     Rename,
     Select,
-    Source,
+    SourceTerm,
     Term,
     Then,
     Union,
@@ -60,7 +60,7 @@ class _Binder:
 
     def term(self, term: Term) -> _Typed:
         match term:
-            case Source():
+            case SourceTerm():
                 return self.source(term)
             case Prefix(name=name, of=of):
                 return self.prefixed(self.term(of), name)
@@ -74,7 +74,7 @@ class _Binder:
                 return self.iterate(term, self.term(term.left), self.term(term.right))
         raise TypeError(f"no stream: {term!r}")
 
-    def source(self, term: Source) -> _Typed:
+    def source(self, term: SourceTerm) -> _Typed:
         """The events of a type have all columns, but for their times and their type, or those that are declared."""
         schema, roles = self.schema, self.schema.roles
         own = schema.streams.get(term.stream or "", tuple(schema.columns))
@@ -111,13 +111,13 @@ class _Binder:
             condition = self.condition(operator.condition, attributes, of.types)
             return _Typed(b.Selected(of.types, of.term, condition), of.origins)
         values, types, origins = self.made(operator, attributes, of.types, of.origins)
-        return _Typed(b.Given(types, of.term, values), origins)
+        return _Typed(b.Reshaped(types, of.term, values), origins)
 
     def made(
         self, operator: Operator, attributes: Attributes, types: Mapping[str, Type], origins: Origins
     ) -> tuple[b.Values, Mapping[str, Type], Origins]:
         """What π, ρ or α makes of the attributes that there are."""
-        kept: dict[str, ex.Expression] = {name: ex.Register(name, types[name]) for name in attributes.names}
+        kept: dict[str, ex.Expression] = {name: ex.RegisterField(name, types[name]) for name in attributes.names}
         match operator:
             case Project(attributes=wanted):
                 names = list(dict.fromkeys(attributes.name(one) for one in wanted))
@@ -166,9 +166,9 @@ class _Binder:
     def prefixed(self, of: _Typed, name: str) -> _Typed:
         """Every attribute with a name before its own."""
         new = {old: f"{name}.{old}" for old in of.types}
-        values = {new[old]: ex.Register(old, type_) for old, type_ in of.types.items()}
+        values = {new[old]: ex.RegisterField(old, type_) for old, type_ in of.types.items()}
         types = {new[old]: type_ for old, type_ in of.types.items()}
-        return _Typed(b.Given(types, of.term, values), {new[old]: origin for old, origin in of.origins.items()})
+        return _Typed(b.Reshaped(types, of.term, values), {new[old]: origin for old, origin in of.origins.items()})
 
     def union(self, left: _Typed, right: _Typed, span: Span | None) -> _Typed:
         """Equal names, and types that have one in common."""
@@ -195,8 +195,8 @@ class _Binder:
         """A stream with its attributes in the order and of the types of another one."""
         if list(of.types.items()) == list(types.items()):
             return of.term
-        values = {n: converted(ex.Register(n, of.types[n]), of.types[n], type_) for n, type_ in types.items()}
-        return b.Given(types, of.term, values)
+        values = {n: converted(ex.RegisterField(n, of.types[n]), of.types[n], type_) for n, type_ in types.items()}
+        return b.Reshaped(types, of.term, values)
 
     # Sequences.
 
@@ -224,7 +224,7 @@ class _Binder:
         if all(term.types[name] == type_ for name, type_ in types.items()):
             return term
         new = {**term.types, **types}
-        values = {n: converted(ex.Register(n, old), old, new[n]) for n, old in term.types.items()}
+        values = {n: converted(ex.RegisterField(n, old), old, new[n]) for n, old in term.types.items()}
         return replace(term, types=new, steps=(*term.steps, b.Make(values)))
 
     def wider(self, name: str, before: Type, after: Type, span: Span | None) -> Type:
@@ -275,10 +275,11 @@ class _Binder:
             message = f"a step of ITERATE renames '{lost}', which the next step needs"
             raise BindError("CEP322", message, "rename attributes of the second stream only", term.span)
         found = b.Iteration(now, left.term, right.term, condition, tuple(steps), tuple(carried))
-        read = {part.name for e in b.own_expressions(found) for part in walk(e) if isinstance(part, ex.Register)}
+        read = {part.name for e in b.own_expressions(found) for part in walk(e) if isinstance(part, ex.RegisterField)}
         held = dict.fromkeys([*carried, *(name for name in begun if last_of(name) in read)])
         begins = {
-            n: converted(ex.Register(begun[n], left.types[begun[n]]), left.types[begun[n]], of_last[n]) for n in held
+            n: converted(ex.RegisterField(begun[n], left.types[begun[n]]), left.types[begun[n]], of_last[n])
+            for n in held
         }
         after = dict(zip(together, made, strict=False))  # ρ keeps the places, and α adds to the end
         handed = {name: name if name in now else after[name] for name in held}
@@ -328,6 +329,6 @@ def _typed(node: ex.Expression, types: Mapping[str, Type]) -> ex.Expression:
     """An expression that is read apart from the stream that it was checked for."""
 
     def change(part: ex.Expression) -> ex.Expression | None:
-        return replace(part, type=types[part.name]) if isinstance(part, ex.Register) else None
+        return replace(part, type=types[part.name]) if isinstance(part, ex.RegisterField) else None
 
     return substitute(node, change)

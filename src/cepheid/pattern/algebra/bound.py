@@ -40,7 +40,7 @@ class Selected(BoundTerm):
 
 
 @dataclass(frozen=True)
-class Given(BoundTerm):
+class Reshaped(BoundTerm):
     """π, ρ, α and a name before attributes: each event with other attributes."""
 
     of: BoundTerm
@@ -101,7 +101,7 @@ def terms(term: BoundTerm) -> Iterator[BoundTerm]:
     """A stream and all that it is made of."""
     yield term
     match term:
-        case Selected(of=of) | Given(of=of):
+        case Selected(of=of) | Reshaped(of=of):
             yield from terms(of)
         case United(left=left, right=right) | Sequence(left=left, right=right) | Iteration(left=left, right=right):
             yield from terms(left)

@@ -16,14 +16,14 @@ from cepheid.pattern.algebra.tree import (
     Named,
     Prefix,
     Rename,
-    Source,
+    SourceTerm,
     Term,
     Then,
     Union,
 )
 from cepheid.pattern.algebra.walk import algebra_expressions, terms, walk_terms
 from cepheid.pattern.expressions.parameters import Params
-from cepheid.pattern.tree.nodes import Program, Query, Ties
+from cepheid.pattern.tree.nodes import Program, QueryTree, Ties
 from cepheid.pattern.tree.walk import walk
 
 HIDDEN = "#"
@@ -57,7 +57,7 @@ class _Expansion:
         self.made: list[str] = []  # so far
         self.derived: dict[Term, str] = {}
 
-    def queries(self) -> Iterator[Query]:
+    def queries(self) -> Iterator[QueryTree]:
         for number, query in enumerate(self.program.queries):
             if not isinstance(query.pattern, Algebra):
                 yield query
@@ -66,7 +66,7 @@ class _Expansion:
                 yield from self.algebra(query, query.pattern, number)
             self.made += [query.into] if query.into is not None else []
 
-    def algebra(self, query: Query, algebra: Algebra, number: int) -> Iterator[Query]:
+    def algebra(self, query: QueryTree, algebra: Algebra, number: int) -> Iterator[QueryTree]:
         """The streams of an expression, then the expression itself."""
         lets, wanted = definitions(algebra), self.read_later(number)
         for name in lets:
@@ -98,13 +98,15 @@ class _Expansion:
                     "CEP214", f"'{term.name}' is read before the query that writes it", remedy, term.span
                 )
 
-    def piece(self, query: Query, term: Term, into: str | None) -> Iterator[Query]:
+    def piece(self, query: QueryTree, term: Term, into: str | None) -> Iterator[QueryTree]:
         """An expression, after the derived streams that it reads."""
         before: list[tuple[str, Term]] = []
         if self.linear:
             term = self.split(term, before)
         for name, own in before:
-            yield Query(Algebra((), own, span=query.pattern.span), into=name, ties=Ties.SIMULTANEOUS, span=query.span)
+            yield QueryTree(
+                Algebra((), own, span=query.pattern.span), into=name, ties=Ties.SIMULTANEOUS, span=query.span
+            )
         pattern = Algebra((), term, span=query.pattern.span)
         yield replace(query, pattern=pattern, into=into, ties=Ties.SIMULTANEOUS)
 
@@ -120,7 +122,7 @@ class _Expansion:
                 right = self.operand(right, before)
                 term = replace(term, left=self.split(left, before), right=right)
         name = self.derived.get(term)
-        return term if name is None else Source(name, name, span=term.span)
+        return term if name is None else SourceTerm(name, name, span=term.span)
 
     def operand(self, term: Term, before: list[tuple[str, Term]]) -> Term:
         """A right operand: what is not made of single events becomes a derived stream."""
@@ -135,7 +137,7 @@ class _Expansion:
             self.derived[own] = f"{HIDDEN}{len(self.derived) + 1}"
             before.append((self.derived[own], own))
         name = self.derived[own]
-        return Source(name, name, span=term.span)
+        return SourceTerm(name, name, span=term.span)
 
 
 def is_simple(term: Term) -> bool:
@@ -145,7 +147,7 @@ def is_simple(term: Term) -> bool:
             return is_simple(of)
         case Union(left=left, right=right):
             return is_simple(left) and is_simple(right)
-    return isinstance(term, Source)
+    return isinstance(term, SourceTerm)
 
 
 def streams_named(algebra: Algebra) -> Iterator[str]:
@@ -156,12 +158,12 @@ def streams_named(algebra: Algebra) -> Iterator[str]:
 
 def sources_of(algebra: Algebra) -> tuple[str | None, ...]:
     """The streams that an expression reads, once its names are resolved: None for the events."""
-    return tuple(dict.fromkeys(term.stream for term in walk_terms(algebra.term) if isinstance(term, Source)))
+    return tuple(dict.fromkeys(term.stream for term in walk_terms(algebra.term) if isinstance(term, SourceTerm)))
 
 
 def types_of(algebra: Algebra) -> tuple[str, ...]:
     """The types of events that an expression names, once its names are resolved."""
-    sources = (term for term in walk_terms(algebra.term) if isinstance(term, Source) and term.stream is None)
+    sources = (term for term in walk_terms(algebra.term) if isinstance(term, SourceTerm) and term.stream is None)
     return tuple(dict.fromkeys(term.name for term in sources))
 
 

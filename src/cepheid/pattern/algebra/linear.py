@@ -25,7 +25,7 @@ Change = Callable[[ex.Expression], ex.Expression]
 
 
 @dataclass(frozen=True)
-class Edge:
+class LinearEdge:
     """Over one event of a type (None: any) to a state, or to a result (None).
 
     source: a state; None: the event is the first one. decides: what ends the wait of the instance, θ and what is asked
@@ -47,7 +47,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitingState:
     """A state: what its instances have, and what they wait for, in words of the expression."""
 
     types: Mapping[str, Type]
@@ -58,8 +58,8 @@ class Wait:
 class EventAutomaton:
     """States by number, and edges."""
 
-    states: tuple[Wait, ...]
-    edges: tuple[Edge, ...]
+    states: tuple[WaitingState, ...]
+    edges: tuple[LinearEdge, ...]
     types: Mapping[str, Type] = field(default_factory=dict)  # of the results
 
     @property
@@ -95,11 +95,11 @@ class EventAutomaton:
         )
         return replace(self, edges=tuple(edges))
 
-    def leaving(self, state: int | None) -> tuple[Edge, ...]:
+    def leaving(self, state: int | None) -> tuple[LinearEdge, ...]:
         """The edges out of a state."""
         return tuple(edge for edge in self.edges if edge.source == state)
 
-    def ends(self, state: int) -> tuple[Edge, ...]:
+    def ends(self, state: int) -> tuple[LinearEdge, ...]:
         """What ends the wait of a state, each once."""
         found = {(edge.type, edge.decides): edge for edge in self.leaving(state)}
         return tuple(found.values())
@@ -107,7 +107,7 @@ class EventAutomaton:
 
 def build_linear(term: b.BoundTerm) -> EventAutomaton:
     """The automaton of an expression whose right operands are base streams."""
-    builder = _Builder()
+    builder = _LinearBuilder()
     for way in builder.ways(term):
         builder.lead(way, None, way.values)
     return _pruned(EventAutomaton(tuple(builder.states), tuple(builder.edges), term.types))
@@ -122,7 +122,7 @@ def _pruned(automaton: EventAutomaton) -> EventAutomaton:
         for edge in automaton.edges:
             wanted = edge.values if edge.target is None else live[edge.target]
             read = (edge.start, *edge.fence, *(edge.values[name] for name in wanted))
-            names = {part.name for e in read for part in walk(e) if isinstance(part, ex.Register)}
+            names = {part.name for e in read for part in walk(e) if isinstance(part, ex.RegisterField)}
             if edge.source is not None and not names & automaton.states[edge.source].types.keys() <= live[edge.source]:
                 live[edge.source] |= names & automaton.states[edge.source].types.keys()
                 changed = True
@@ -139,7 +139,7 @@ def _pruned(automaton: EventAutomaton) -> EventAutomaton:
 
 
 @dataclass(frozen=True)
-class _Way:
+class _OpenEdge:
     """How an event of a stream comes about: an edge that does not lead anywhere yet."""
 
     source: int | None
@@ -154,34 +154,34 @@ class _Way:
         """What an expression reads of the event that comes about."""
         return {**self.values, START: self.start, END: _EVENT_END}
 
-    def asked(self, condition: ex.Expression) -> _Way:
+    def asked(self, condition: ex.Expression) -> _OpenEdge:
         """The same where a condition holds."""
         return replace(self, asks=(*self.asks, *conjuncts(_within(condition, self.scope))))
 
 
-_EVENT_START, _EVENT_END = ex.Register(EVENT_START, INT), ex.Register(EVENT_END, INT)
+_EVENT_START, _EVENT_END = ex.RegisterField(EVENT_START, INT), ex.RegisterField(EVENT_END, INT)
 
 
-class _Builder:
+class _LinearBuilder:
     def __init__(self) -> None:
-        self.states: list[Wait] = []
-        self.edges: list[Edge] = []
+        self.states: list[WaitingState] = []
+        self.edges: list[LinearEdge] = []
 
-    def lead(self, way: _Way, target: int | None, values: Values) -> None:
-        self.edges.append(Edge(way.source, target, way.type, way.decides, way.asks, values, way.start))
+    def lead(self, way: _OpenEdge, target: int | None, values: Values) -> None:
+        self.edges.append(LinearEdge(way.source, target, way.type, way.decides, way.asks, values, way.start))
 
     def wait(self, types: Mapping[str, Type], *, iterates: bool = False) -> int:
-        self.states.append(Wait(types, iterates))
+        self.states.append(WaitingState(types, iterates))
         return len(self.states) - 1
 
-    def ways(self, term: b.BoundTerm) -> list[_Way]:
+    def ways(self, term: b.BoundTerm) -> list[_OpenEdge]:
         """How the events of a stream come about."""
         match term:
             case b.Base():
-                return [_Way(None, term.type, (), (), _columns(term), _EVENT_START)]
+                return [_OpenEdge(None, term.type, (), (), _columns(term), _EVENT_START)]
             case b.Selected(of=of, condition=condition):
                 return [way.asked(condition) for way in self.ways(of)]
-            case b.Given(of=of, values=values):
+            case b.Reshaped(of=of, values=values):
                 return [
                     replace(way, values={name: _within(value, way.scope) for name, value in values.items()})
                     for way in self.ways(of)
@@ -194,26 +194,26 @@ class _Builder:
                 return list(self.iteration(term))
         raise TypeError(f"no stream: {term!r}")
 
-    def sequence(self, term: b.Sequence) -> Iterator[_Way]:
+    def sequence(self, term: b.Sequence) -> Iterator[_OpenEdge]:
         """A state that waits for the next event."""
         before = self.ways(term.left)
         state = self.wait(term.left.types)
         for way in before:
             self.lead(way, state, way.values)
-        held = {name: ex.Register(name, type_) for name, type_ in term.left.types.items()}
+        held = {name: ex.RegisterField(name, type_) for name, type_ in term.left.types.items()}
         for event in self.ways(term.right):
             scope = {**held, **event.values, START: _HELD_START, END: _EVENT_END}
             decides = (*event.asks, *conjuncts(_within(term.condition, scope)))
             values = {name: scope[name] for name in term.types}
-            yield _Way(state, event.type, decides, (), values, _HELD_START)
+            yield _OpenEdge(state, event.type, decides, (), values, _HELD_START)
 
-    def iteration(self, term: b.Iteration) -> Iterator[_Way]:
+    def iteration(self, term: b.Iteration) -> Iterator[_OpenEdge]:
         """A state that takes one event after the other; each step goes on and comes about."""
         before = self.ways(term.left)
         state = self.wait(term.held, iterates=True)
         for way in before:
             self.lead(way, state, {name: _within(value, way.scope) for name, value in term.begins.items()})
-        held: dict[str, ex.Expression] = {name: ex.Register(name, type_) for name, type_ in term.held.items()}
+        held: dict[str, ex.Expression] = {name: ex.RegisterField(name, type_) for name, type_ in term.held.items()}
         lasts = {last_of(name): value for name, value in held.items()}
         times = {START: _HELD_START, END: _EVENT_END}
         for event in self.ways(term.right):
@@ -226,12 +226,12 @@ class _Builder:
                     asks += conjuncts(_within(step.condition, scope))
                 else:
                     values = {name: _within(value, scope) for name, value in step.values.items()}
-            way = _Way(state, event.type, decides, tuple(asks), values, _HELD_START)
+            way = _OpenEdge(state, event.type, decides, tuple(asks), values, _HELD_START)
             self.lead(way, state, {name: values[of] for name, of in term.handed.items()})
             yield replace(way, values={name: values[name] for name in term.types})
 
 
-_HELD_START = ex.Register(START, INT)
+_HELD_START = ex.RegisterField(START, INT)
 
 
 def _columns(term: b.Base) -> Values:
@@ -240,10 +240,10 @@ def _columns(term: b.Base) -> Values:
 
 def _within(node: ex.Expression, scope: Values) -> ex.Expression:
     """An expression on the attributes of a stream in terms of what these are made of; it may double each time."""
-    size = sum(_weight(scope[p.name]) if isinstance(p, ex.Register) else 1 for p in walk(node))
+    size = sum(_weight(scope[p.name]) if isinstance(p, ex.RegisterField) else 1 for p in walk(node))
     if size > MOST_NODES:
         raise too_large(node.span)
-    return substitute(node, lambda part: scope[part.name] if isinstance(part, ex.Register) else None)
+    return substitute(node, lambda part: scope[part.name] if isinstance(part, ex.RegisterField) else None)
 
 
 def _weight(node: ex.Expression) -> int:
@@ -302,7 +302,9 @@ def _held_keys(automaton: EventAutomaton, column: str) -> list[set[str]] | None:
                 continue
             for name in list(held[edge.target]):
                 value = edge.values[name]
-                of_run = isinstance(value, ex.Register) and edge.source is not None and value.name in held[edge.source]
+                of_run = (
+                    isinstance(value, ex.RegisterField) and edge.source is not None and value.name in held[edge.source]
+                )
                 if value != now and not of_run:
                     held[edge.target].discard(name)
                     changed = True
@@ -318,7 +320,7 @@ def _ties(condition: ex.Expression, now: ex.Expression, held: set[str]) -> bool:
     if not isinstance(condition, ex.Compare) or condition.operator != "=":
         return False
     sides = (condition.left, condition.right), (condition.right, condition.left)
-    return any(one == now and isinstance(other, ex.Register) and other.name in held for one, other in sides)
+    return any(one == now and isinstance(other, ex.RegisterField) and other.name in held for one, other in sides)
 
 
 def within_partitions(automaton: EventAutomaton, column: str, kind: Kind) -> EventAutomaton:
@@ -326,13 +328,13 @@ def within_partitions(automaton: EventAutomaton, column: str, kind: Kind) -> Eve
     now = ex.Attribute(EVENT, ex.Index.ONE, column)
     held = _held_keys(automaton, column) or [set() for _ in automaton.states]
 
-    def known(edge: Edge) -> Edge:
+    def known(edge: LinearEdge) -> LinearEdge:
         if edge.source is None:
             return edge
         names = held[edge.source]
 
         def read(part: ex.Expression) -> ex.Expression | None:
-            if not isinstance(part, ex.Register) or part.name not in names or part.type is None:
+            if not isinstance(part, ex.RegisterField) or part.name not in names or part.type is None:
                 return None
             return now if part.type.kind is kind else None
 
@@ -362,7 +364,7 @@ def attributes_with(automaton: EventAutomaton, column: str, copies: Mapping[str,
             name
             for name, value in edge.values.items()
             if value == now
-            or (isinstance(value, ex.Register) and edge.source is not None and value.name in held[edge.source])
+            or (isinstance(value, ex.RegisterField) and edge.source is not None and value.name in held[edge.source])
         }
     return wanted
 

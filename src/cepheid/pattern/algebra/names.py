@@ -19,7 +19,7 @@ from cepheid.pattern.algebra.tree import (
     Project,
     Rename,
     Select,
-    Source,
+    SourceTerm,
     Term,
     Then,
     Union,
@@ -30,7 +30,7 @@ from cepheid.pattern.tree.walk import MAX_DEPTH, rewrite, substitute, walk
 
 MOST_NODES, MOST_STREAMS = 10_000, 200
 """How large a condition, and how many named streams an expression may have once its definitions are put in."""
-NOT_HERE = (ex.Aggregate, ex.Rows, ex.Length, ex.SameValue, ex.MatchId, ex.Quantified)
+NOT_HERE = (ex.AggregateCall, ex.Rows, ex.Length, ex.SameValue, ex.MatchId, ex.Quantified)
 """What only a pattern has."""
 
 
@@ -107,7 +107,7 @@ class _Resolver:
         """A stream by its name, which is before its attributes unless it is a name for an expression."""
         name = term.name
         if name not in self.lets:
-            return Source(name, name if name in self.made else None, span=term.span)
+            return SourceTerm(name, name if name in self.made else None, span=term.span)
         check_cycle(name, path, term.span)
         self.used += 1
         if self.used > MOST_STREAMS or len(path) > MAX_DEPTH:

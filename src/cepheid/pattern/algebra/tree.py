@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from cepheid.errors import Span
 from cepheid.pattern.expressions.nodes import Expression
-from cepheid.pattern.tree.nodes import Pattern
+from cepheid.pattern.tree.nodes import PatternTree
 
 # Operators on one stream.
 
@@ -33,7 +33,7 @@ class Project(Operator):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Renaming:
     """`old -> new` of RENAME."""
 
     old: Expression
@@ -45,7 +45,7 @@ class Change:
 class Rename(Operator):
     """`RENAME[old -> new, …]`, ρ: all at once."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[Renaming, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,12 @@ class Let:
     """
 
     names: tuple[str, ...]
-    value: Term | Expression | tuple[Change, ...] | tuple[Item, ...]
+    value: Term | Expression | tuple[Renaming, ...] | tuple[Item, ...]
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Algebra(Pattern):
+class Algebra(PatternTree):
     """`CESAR LET … expression`."""
 
     lets: tuple[Let, ...]
@@ -140,7 +140,7 @@ class Algebra(Pattern):
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Term):
+class SourceTerm(Term):
     """The events of a type, or those that another query makes. `stream`: which INTO or LET; None: the events."""
 
     name: str

@@ -9,7 +9,6 @@ from cepheid.pattern.algebra.tree import (
     Add,
     Algebra,
     Apply,
-    Change,
     Item,
     Iterate,
     Let,
@@ -17,6 +16,7 @@ from cepheid.pattern.algebra.tree import (
     Prefix,
     Project,
     Rename,
+    Renaming,
     Select,
     Term,
     Then,
@@ -87,7 +87,7 @@ def algebra_expressions(algebra: Algebra) -> Iterator[Expression]:
             case Expression() as expression:
                 yield expression
             case listed:
-                yield from (entry.old if isinstance(entry, Change) else entry.value for entry in listed)
+                yield from (entry.old if isinstance(entry, Renaming) else entry.value for entry in listed)
     yield from term_expressions(algebra.term)
 
 
@@ -117,7 +117,7 @@ def _rewrite_operator(operator: Operator, change: Rewriting) -> Operator:
     return operator
 
 
-def _rewrite_changes(changes: tuple[Change, ...], change: Rewriting) -> tuple[Change, ...]:
+def _rewrite_changes(changes: tuple[Renaming, ...], change: Rewriting) -> tuple[Renaming, ...]:
     return tuple(replace(entry, old=change(entry.old)) for entry in changes)
 
 
@@ -155,7 +155,7 @@ def _rewrite_let(let: Let, change: Rewriting) -> Let:
             return replace(let, value=rewrite_term(term, change))
         case Expression() as expression:
             return replace(let, value=change(expression))
-    changes = tuple(entry for entry in let.value if isinstance(entry, Change))
+    changes = tuple(entry for entry in let.value if isinstance(entry, Renaming))
     items = tuple(entry for entry in let.value if isinstance(entry, Item))
     return replace(let, value=_rewrite_changes(changes, change) if changes else _rewrite_items(items, change))
 

@@ -10,7 +10,7 @@ from typing import Any
 from cepheid.pattern.automata.bound import BoundArc
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import FLOAT, INT
-from cepheid.pattern.tree.nodes import Arc
+from cepheid.pattern.tree.nodes import ArcClause
 from cepheid.pattern.tree.walk import children, parts_of, rewrite, substitute, walk
 
 _AROUND = (ex.Compare, ex.And, ex.Or, ex.Not, ex.Arithmetic, ex.Minus)
@@ -18,19 +18,19 @@ _AROUND = (ex.Compare, ex.And, ex.Or, ex.Not, ex.Arithmetic, ex.Minus)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ArcForm:
     """An arc but for its numbers."""
 
     key: Hashable
     numbers: tuple[int | float, ...]  # in the order of the text
 
 
-def form_of(arc: Arc) -> Form:
+def form_of(arc: ArcClause) -> ArcForm:
     """What an arc is, and its numbers."""
     numbers: list[int | float] = []
     condition = None if arc.condition is None else _key(arc.condition, numbers, plain=True)
     assigns = tuple([(assign.name, _key(assign.value, numbers, plain=True)) for assign in arc.assigns])
-    return Form((arc.source, arc.target, arc.fires, arc.types, arc.ignores, condition, assigns), tuple(numbers))
+    return ArcForm((arc.source, arc.target, arc.fires, arc.types, arc.ignores, condition, assigns), tuple(numbers))
 
 
 _PARTS: dict[type[Any], tuple[str, ...]] = {}
@@ -64,7 +64,7 @@ def _key(node: Any, numbers: list[int | float], *, plain: bool) -> Hashable:
     return tuple(key)
 
 
-def marked(arc: Arc) -> tuple[Arc, tuple[int | float, ...]]:
+def marked(arc: ArcClause) -> tuple[ArcClause, tuple[int | float, ...]]:
     """An arc of a form with numbers that are found again wherever they go."""
     wanted = form_of(arc).numbers
     marks = tuple(_INT_MARK + 7_919 * k if isinstance(n, int) else _FLOAT_MARK * (k + 1) for k, n in enumerate(wanted))
@@ -119,7 +119,7 @@ def literals_of(arc: BoundArc, movable: Callable[[ex.Literal], bool]) -> list[ex
 
 def is_plain(condition: ex.Expression | None) -> bool:
     """Whether a condition only compares and computes with attributes, fields of the register and constants."""
-    leaves = (ex.Attribute, ex.Register, ex.Literal)
+    leaves = (ex.Attribute, ex.RegisterField, ex.Literal)
     return condition is not None and all(isinstance(node, (*_AROUND, *leaves)) for node in walk(condition))
 
 

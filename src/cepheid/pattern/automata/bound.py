@@ -13,7 +13,7 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.common_types import comparable, converted, shown
 from cepheid.pattern.expressions.constants import read_as
 from cepheid.pattern.expressions.types import FLOAT, INT, NUMERIC, Kind, Type, duration, finest_unit, plain, zone_of
-from cepheid.pattern.tree.nodes import Assign, Automaton, Fires, Slot
+from cepheid.pattern.tree.nodes import Assignment, AutomatonPattern, Fires, RegisterSlot
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,12 @@ class BoundAutomaton:
         return replace(self, arcs=tuple(map(change, self.arcs)))
 
 
-def register_types(automaton: Automaton, time: Type) -> dict[str, Type]:
+def register_types(automaton: AutomatonPattern, time: Type) -> dict[str, Type]:
     """The type of each field."""
     return {slot.name: slot_type(slot.type, zone_of(time)) for slot in automaton.register}
 
 
-def bind_automaton(automaton: Automaton, typer: Typer) -> BoundAutomaton:
+def bind_automaton(automaton: AutomatonPattern, typer: Typer) -> BoundAutomaton:
     """Check the expressions of an automaton against the schema and the types of its register."""
     slots = tuple(_bound_slot(slot, typer) for slot in automaton.register)
     arcs = (
@@ -109,7 +109,7 @@ def bind_automaton(automaton: Automaton, typer: Typer) -> BoundAutomaton:
     return BoundAutomaton(automaton.start, automaton.finals, slots, tuple(arcs))
 
 
-def _bound_slot(slot: Slot, typer: Typer) -> BoundSlot:
+def _bound_slot(slot: RegisterSlot, typer: Typer) -> BoundSlot:
     wanted = typer.registers[slot.name]
     assert isinstance(slot.initial, ex.Literal)
     read, type_ = read_as((slot.initial, slot.initial.type), wanted)
@@ -124,7 +124,7 @@ def _bound_slot(slot: Slot, typer: Typer) -> BoundSlot:
     return BoundSlot(slot.name, wanted, ex.Literal(value, wanted, span=slot.initial.span))
 
 
-def _with_digits(slot: Slot, value: Decimal, wanted: Type) -> Decimal:
+def _with_digits(slot: RegisterSlot, value: Decimal, wanted: Type) -> Decimal:
     """A decimal with the digits of its field after the point; all of those before it must be there."""
     arrow = plain(wanted)
     with localcontext(prec=80):
@@ -136,7 +136,7 @@ def _with_digits(slot: Slot, value: Decimal, wanted: Type) -> Decimal:
     return rounded
 
 
-def _fitted(assign: Assign, typer: Typer) -> ex.Expression:
+def _fitted(assign: Assignment, typer: Typer) -> ex.Expression:
     """What is assigned, as a value of the type of its field.
 
     A field has no negative zero: registers that differ in nothing else are equal, and which is shown must be known.
@@ -155,7 +155,7 @@ def _fitted(assign: Assign, typer: Typer) -> ex.Expression:
         raise _misfit(assign.name, wanted, type_, assign.value.span or assign.span)
     if not comparable(type_, wanted):
         raise _misfit(assign.name, wanted, type_, assign.value.span or assign.span)
-    if wanted.kind is Kind.FLOAT and type_.kind is Kind.FLOAT and not isinstance(value, ex.Register):
+    if wanted.kind is Kind.FLOAT and type_.kind is Kind.FLOAT and not isinstance(value, ex.RegisterField):
         return ex.Arithmetic("+", value, ex.Literal(0.0, FLOAT), span=value.span)
     return converted(value, type_, wanted)
 

@@ -11,7 +11,16 @@ from cepheid.pattern.binding.check import canonical
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.components import Component
-from cepheid.pattern.tree.nodes import Arc, Automaton, Fires, Output, Query, Return, Slot, Ties
+from cepheid.pattern.tree.nodes import (
+    ArcClause,
+    AutomatonPattern,
+    Fires,
+    Output,
+    QueryTree,
+    RegisterSlot,
+    ReturnItem,
+    Ties,
+)
 from cepheid.pattern.tree.uses import uses
 from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, walk
 
@@ -20,13 +29,13 @@ NAMES = {EVENT: False, REGISTER: False, FIRST: False, LAST: False}
 """What expressions of an automaton read; none of them is a list."""
 
 
-def states_of(automaton: Automaton) -> tuple[str, ...]:
+def states_of(automaton: AutomatonPattern) -> tuple[str, ...]:
     """The states, in the order of the text; final ones that no arc names at the end."""
     arcs = (state for arc in automaton.arcs for state in (arc.source, arc.target))
     return tuple(dict.fromkeys([automaton.start, *arcs, *automaton.finals]))
 
 
-def check_clauses(query: Query) -> None:
+def check_clauses(query: QueryTree) -> None:
     """An automaton has its conditions on arcs, and gives all its matches."""
     if query.strategies:
         remedy = "remove it: an automaton takes contiguous events; IGNORE skips some of them"
@@ -40,10 +49,10 @@ def check_clauses(query: Query) -> None:
             raise PatternError("CEP224", "the WHERE of an automaton takes [attr] only", remedy, condition.span)
 
 
-def with_register(query: Query) -> Query:
+def with_register(query: QueryTree) -> QueryTree:
     """`r.x` as a field of the register, which must be there."""
     automaton = query.pattern
-    assert isinstance(automaton, Automaton)
+    assert isinstance(automaton, AutomatonPattern)
     fields = [slot.name for slot in automaton.register]
 
     def change(node: ex.Expression) -> ex.Expression:
@@ -54,16 +63,16 @@ def with_register(query: Query) -> Query:
             if node.name not in fields:
                 remedy = did_you_mean(node.name, fields, "fields") if fields else "declare it: REGISTER x INT = 0"
                 raise PatternError("CEP225", f"the register has no field '{node.name}'", remedy, node.span)
-            return ex.Register(node.name, span=node.span)
+            return ex.RegisterField(node.name, span=node.span)
         return node
 
     return rewrite_expressions(query, lambda expression: rewrite(expression, change))
 
 
-def checked_automaton(query: Query) -> Automaton:
+def checked_automaton(query: QueryTree) -> AutomatonPattern:
     """The automaton, all rules that need no schema being checked."""
     automaton = query.pattern
-    assert isinstance(automaton, Automaton)
+    assert isinstance(automaton, AutomatonPattern)
     _check_names(automaton)
     _check_states(automaton)
     check_epsilon(automaton.arcs)
@@ -72,7 +81,7 @@ def checked_automaton(query: Query) -> Automaton:
     return replace(automaton, register=register, arcs=arcs)
 
 
-def _checked_slot(slot: Slot) -> Slot:
+def _checked_slot(slot: RegisterSlot) -> RegisterSlot:
     initial = slot.initial
     if isinstance(initial, ex.Minus) and isinstance(initial.operand, ex.Literal):
         value, type_ = initial.operand.value, initial.operand.type
@@ -84,7 +93,7 @@ def _checked_slot(slot: Slot) -> Slot:
     return slot
 
 
-def _check_names(automaton: Automaton) -> None:
+def _check_names(automaton: AutomatonPattern) -> None:
     fields = [slot.name for slot in automaton.register]
     _check_once([(slot.name, slot.span) for slot in automaton.register], "field", "CEP225")
     named = [arc for arc in automaton.arcs if arc.name is not None and arc.since is None and arc.until is None]
@@ -105,7 +114,7 @@ def _check_once(names: Iterable[tuple[str | None, Span | None]], what: str, code
         seen.add(name)
 
 
-def _check_states(automaton: Automaton) -> None:
+def _check_states(automaton: AutomatonPattern) -> None:
     """Every state can be reached, and leads to a final one; only AT END may lead into a dead end."""
     states = dict.fromkeys([automaton.start, *(state for arc in automaton.arcs for state in (arc.source, arc.target))])
     for final in automaton.finals:
@@ -138,11 +147,11 @@ def reached(begin: Iterable[str], ways: Sequence[tuple[str, str]]) -> set[str]:
     return found
 
 
-def check_epsilon(arcs: Sequence[Arc]) -> None:
+def check_epsilon(arcs: Sequence[ArcClause]) -> None:
     """A cycle of ε-arcs is an error, whatever their conditions (S18)."""
     ways = [arc for arc in arcs if arc.fires is Fires.NOTHING]
 
-    def follow(path: list[Arc]) -> None:
+    def follow(path: list[ArcClause]) -> None:
         for arc in ways:
             if arc.source != path[-1].target:
                 continue
@@ -161,7 +170,7 @@ def check_epsilon(arcs: Sequence[Arc]) -> None:
         follow([arc])
 
 
-def _checked_arc(arc: Arc, automaton: Automaton, query: Query) -> Arc:
+def _checked_arc(arc: ArcClause, automaton: AutomatonPattern, query: QueryTree) -> ArcClause:
     if arc.fires is Fires.INSTANT and query.ties is not Ties.SIMULTANEOUS:
         remedy = "add TIES SIMULTANEOUS, or leave out ON ALL"
         raise PatternError("CEP226", "ON ALL needs TIES SIMULTANEOUS", remedy, arc.span)
@@ -183,7 +192,7 @@ def _checked_arc(arc: Arc, automaton: Automaton, query: Query) -> Arc:
     )
 
 
-def _check_use(node: ex.Expression, variable: str, arc: Arc, *, whole: bool) -> None:
+def _check_use(node: ex.Expression, variable: str, arc: ArcClause, *, whole: bool) -> None:
     if variable != EVENT:
         remedy = f"an arc reads the event, {EVENT}.x, and the register, {REGISTER}.x"
         if variable in (FIRST, LAST):
@@ -201,11 +210,11 @@ def _check_use(node: ex.Expression, variable: str, arc: Arc, *, whole: bool) -> 
         raise PatternError("CEP208", f"'{EVENT}' is a single event and can't have an index", remedy, node.span)
 
 
-def with_fixed_keys(automaton: Automaton, same: Sequence[ex.SameValue]) -> Automaton:
+def with_fixed_keys(automaton: AutomatonPattern, same: Sequence[ex.SameValue]) -> AutomatonPattern:
     """`[attr = value]`: only such events are taken."""
     fixed = [test for test in same if test.value is not None]
 
-    def narrowed(arc: Arc) -> Arc:
+    def narrowed(arc: ArcClause) -> ArcClause:
         if not fixed or arc.fires not in (Fires.EVENT, Fires.INSTANT):
             return arc
         tests = [_fixed(test, arc.fires) for test in fixed]
@@ -225,10 +234,10 @@ def _fixed(test: ex.SameValue, fires: Fires) -> ex.Expression:
     return ex.Quantified("ALL", compared, span=test.span) if fires is Fires.INSTANT else compared
 
 
-def with_results(query: Query, time: str) -> Query:
+def with_results(query: QueryTree, time: str) -> QueryTree:
     """`valid_until`, then RETURN or, without it, the fields of the register (S18)."""
     automaton = query.pattern
-    assert isinstance(automaton, Automaton)
+    assert isinstance(automaton, AutomatonPattern)
     for item in query.returns:
         if item.name == VALID_UNTIL:
             message = f"every match of an automaton already has a column '{VALID_UNTIL}'"
@@ -237,6 +246,6 @@ def with_results(query: Query, time: str) -> Query:
             if isinstance(node, ex.Rows) and node.variable in (EVENT, REGISTER):
                 remedy = f"return its fields, {REGISTER}.x AS x, or the events {FIRST} and {LAST}"
                 raise PatternError("CEP218", f"'{node.variable}' can't be returned as a whole", remedy, node.span)
-    fields = tuple(Return(ex.Register(slot.name), slot.name, span=slot.span) for slot in automaton.register)
-    until = Return(ex.Attribute(FIRST, ex.Index.ONE, time), VALID_UNTIL)  # to which binding adds the window
+    fields = tuple(ReturnItem(ex.RegisterField(slot.name), slot.name, span=slot.span) for slot in automaton.register)
+    until = ReturnItem(ex.Attribute(FIRST, ex.Index.ONE, time), VALID_UNTIL)  # to which binding adds the window
     return replace(query, returns=(until, *(query.returns or fields)))

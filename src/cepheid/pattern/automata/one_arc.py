@@ -13,21 +13,26 @@ from cepheid.pattern.expressions.aggregates import with_aggregates
 from cepheid.pattern.expressions.calls import check_calls
 from cepheid.pattern.expressions.parameters import Params
 from cepheid.pattern.tree.flow import EVENTS
-from cepheid.pattern.tree.nodes import Arc, Automaton, Query
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, QueryTree
 
-BindArc = Callable[[Arc, Bound], BoundArc]
+BindArc = Callable[[ArcClause, Bound], BoundArc]
 """An arc as one of a query that is bound."""
 
 
 def bind_arc(
-    arc: Arc, query: Query, params: Params, roles: Roles, functions: Mapping[str, Callable[..., object]], bound: Bound
+    arc: ArcClause,
+    query: QueryTree,
+    params: Params,
+    roles: Roles,
+    functions: Mapping[str, Callable[..., object]],
+    bound: Bound,
 ) -> BoundArc:
     """An arc as one of a query. Rules on all arcs together are not checked: others of its shape are there."""
     automaton = query.pattern
-    assert isinstance(automaton, Automaton)
+    assert isinstance(automaton, AutomatonPattern)
     only = replace(automaton, start=arc.source, finals=(arc.target,), arcs=(arc,))
     alone = replace(query, pattern=only, returns=(), having=None, into=None)
     check_calls(alone, functions)
     found = analyse(with_aggregates(alone, functions), params, roles, EVENTS).query.pattern
-    assert isinstance(found, Automaton)
+    assert isinstance(found, AutomatonPattern)
     return bind_automaton(found, bound.typer).arcs[0]

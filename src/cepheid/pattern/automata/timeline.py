@@ -11,14 +11,14 @@ from cepheid.pattern.automata.check import check_epsilon, states_of
 from cepheid.pattern.automata.named_arcs import NamedArcs
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.pattern.expressions.types import BOOL
-from cepheid.pattern.tree.nodes import Arc, Automaton, Fires, Program
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires, Program
 
 
 @dataclass(frozen=True, slots=True)
 class AddArc:
     """An arc whose lifetime is `(at, until]` in event time; no `until`: for good."""
 
-    arc: Arc
+    arc: ArcClause
     at: object = None
     until: object = None
 
@@ -35,7 +35,7 @@ class RemoveArc:
 class ReplaceArcs:
     """All arcs are others from a time on; those that are equal stay as they are."""
 
-    arcs: tuple[Arc, ...]
+    arcs: tuple[ArcClause, ...]
     at: object = None
 
 
@@ -46,12 +46,12 @@ def with_changes(program: Program, changes: Sequence[Change | ReplaceArcs]) -> P
     """The program after some changes, one after the other; their times are ticks."""
     if not changes:
         return program
-    if len(program.queries) != 1 or not isinstance(program.queries[0].pattern, Automaton):
+    if len(program.queries) != 1 or not isinstance(program.queries[0].pattern, AutomatonPattern):
         remedy = "write the query as an AUTOMATON; whole queries are added and removed with add and remove"
         raise PatternError("CEP228", "only a query that is an automaton has arcs that can change", remedy)
     query = program.queries[0]
     automaton = query.pattern
-    assert isinstance(automaton, Automaton)
+    assert isinstance(automaton, AutomatonPattern)
     arcs = list(automaton.arcs)
     named = _named(arcs)
     for change in changes:
@@ -76,29 +76,29 @@ def with_rests(program: Program) -> Program:
     queries = []
     for query in program.queries:
         automaton = query.pattern
-        if isinstance(automaton, Automaton):
+        if isinstance(automaton, AutomatonPattern):
             led_on = {arc.source for arc in automaton.arcs if arc.fires in (Fires.EVENT, Fires.INSTANT)}
             rests = [state for state in states_of(automaton) if state not in led_on]
-            arcs = (Arc(state, state, condition=Literal(False, BOOL), ignores=True) for state in rests)
+            arcs = (ArcClause(state, state, condition=Literal(False, BOOL), ignores=True) for state in rests)
             query = replace(query, pattern=replace(automaton, arcs=(*automaton.arcs, *arcs)))
         queries.append(query)
     return Program(tuple(queries))
 
 
-def _named(arcs: Sequence[Arc]) -> NamedArcs:
+def _named(arcs: Sequence[ArcClause]) -> NamedArcs:
     named = NamedArcs()
     for arc in arcs:
         named.put(arc.name, arc.since, arc.until)
     return named
 
 
-def _living(arcs: Sequence[Arc], named: NamedArcs) -> list[Arc]:
+def _living(arcs: Sequence[ArcClause], named: NamedArcs) -> list[ArcClause]:
     """Arcs with their lifetimes."""
     lives = zip(arcs, named.since, named.until, strict=True)
     return [replace(arc, since=since, until=until) for arc, since, until in lives]
 
 
-def _replaced(arcs: Sequence[Arc], change: ReplaceArcs) -> list[Arc]:
+def _replaced(arcs: Sequence[ArcClause], change: ReplaceArcs) -> list[ArcClause]:
     at = _ticks(change.at)
     fresh = list(change.arcs)
     found = []

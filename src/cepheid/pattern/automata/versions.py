@@ -13,7 +13,7 @@ from cepheid.errors import PatternError
 from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.binding.placement import place
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import Query
+from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.pattern.tree.uses import Use, is_iterated, uses
 
 Constant = Callable[[int], ex.Literal]
@@ -38,9 +38,9 @@ def check_version(old: Analysed, new: Analysed, name: str) -> None:
     refuse_differences(differ, name, "conditions of WHERE")
 
 
-def differences(old: Query, new: Query) -> Iterator[str]:
+def differences(old: QueryTree, new: QueryTree) -> Iterator[str]:
     """The clauses in which two queries differ."""
-    for field in fields(Query):
+    for field in fields(QueryTree):
         if field.compare and getattr(old, field.name) != getattr(new, field.name):
             yield _CLAUSES.get(field.name, field.name.upper().replace("_", " "))
 
@@ -53,7 +53,7 @@ def refuse_differences(differ: Sequence[str], name: str, can: str) -> None:
         raise PatternError("CEP229", message, remedy)
 
 
-def one_query(versions: Sequence[Version], constant: Constant) -> Query:
+def one_query(versions: Sequence[Version], constant: Constant) -> QueryTree:
     """The query that tests on each event the conditions of the version that is valid at its time."""
     last = versions[-1].query
     if len(versions) == 1:

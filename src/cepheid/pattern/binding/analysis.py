@@ -9,7 +9,7 @@ from itertools import chain
 from cepheid.errors import BindError, CepheidWarning, did_you_mean
 from cepheid.pattern.algebra.flow import MERGED_TYPE, attributes_named
 from cepheid.pattern.algebra.result import EVENT
-from cepheid.pattern.algebra.tree import Algebra, Source
+from cepheid.pattern.algebra.tree import Algebra, SourceTerm
 from cepheid.pattern.algebra.walk import walk_terms
 from cepheid.pattern.automata.check import (
     NAMES,
@@ -39,10 +39,9 @@ from cepheid.pattern.expressions.paths import Path, resolve_path
 from cepheid.pattern.lints.lost_states import lost_states
 from cepheid.pattern.lints.surprises import find_surprises
 from cepheid.pattern.tree.components import Component, components, name_events
-from cepheid.pattern.tree.flow import EVENTS
-from cepheid.pattern.tree.flow import Source as Streams
+from cepheid.pattern.tree.flow import EVENTS, StreamSource
 from cepheid.pattern.tree.layout import Layout, lay_out
-from cepheid.pattern.tree.nodes import Automaton, Event, Query, Seq, Strategy
+from cepheid.pattern.tree.nodes import AutomatonPattern, EventPattern, QueryTree, Seq, Strategy
 from cepheid.pattern.tree.scope import check_scope, resolve_scope, types_seen
 from cepheid.pattern.tree.walk import children, conjuncts, expressions, rewrite_expressions, walk
 
@@ -53,7 +52,7 @@ Functions = Mapping[str, Callable[..., object]]
 class Analysed:
     """A query, checked without a schema. `same`: its `[attr]` tests; `conditions`: its other conjuncts."""
 
-    query: Query
+    query: QueryTree
     components: Mapping[str, Component]
     layout: Layout
     strategies: Mapping[str, Strategy]
@@ -69,9 +68,9 @@ class Analysed:
         return tuple(c for c in self.components.values() if not c.negated)
 
 
-def analyse(query: Query, params: Params, roles: Roles, source: Streams = EVENTS) -> Analysed:
+def analyse(query: QueryTree, params: Params, roles: Roles, source: StreamSource = EVENTS) -> Analysed:
     """Resolve names, parameters and strategies, and check all rules that need no schema."""
-    if isinstance(query.pattern, Automaton):
+    if isinstance(query.pattern, AutomatonPattern):
         return _analyse_automaton(query, params, roles, source)
     if isinstance(query.pattern, Algebra):
         return _analyse_algebra(query, query.pattern, roles)
@@ -105,11 +104,11 @@ def analyse(query: Query, params: Params, roles: Roles, source: Streams = EVENTS
     return Analysed(query, found, layout, strategies, same, conditions, roles, types, surprises)
 
 
-_ENDS = Seq((Event((), FIRST), Event((), LAST)))
+_ENDS = Seq((EventPattern((), FIRST), EventPattern((), LAST)))
 """What is known of a match of an automaton: two events, between which nothing is left out."""
 
 
-def _analyse_automaton(query: Query, params: Params, roles: Roles, source: Streams) -> Analysed:
+def _analyse_automaton(query: QueryTree, params: Params, roles: Roles, source: StreamSource) -> Analysed:
     """The same for an automaton of the user's own (S18)."""
     query = resolve_names(
         replace(query, where=tuple(c for w in query.where for c in conjuncts(w))), params, NAMES, None
@@ -135,13 +134,13 @@ def _analyse_automaton(query: Query, params: Params, roles: Roles, source: Strea
     return Analysed(query, found, lay_out(_ENDS), strategies, same, (), roles, types, surprises)
 
 
-_RESULT = Event((), EVENT)
+_RESULT = EventPattern((), EVENT)
 """What is known of a result of a CESAR expression: it is one row."""
 
 
-def _analyse_algebra(query: Query, algebra: Algebra, roles: Roles) -> Analysed:
+def _analyse_algebra(query: QueryTree, algebra: Algebra, roles: Roles) -> Analysed:
     """The same for a CESAR expression (S19 to S22), whose names are resolved."""
-    sources = [t for t in walk_terms(algebra.term) if isinstance(t, Source) and t.stream is None]
+    sources = [t for t in walk_terms(algebra.term) if isinstance(t, SourceTerm) and t.stream is None]
     named = {str(k): Component(str(k), (term.name,), span=term.span) for k, term in enumerate(sources)}
     if roles.type != MERGED_TYPE:
         _check_types(named, roles)
@@ -198,7 +197,7 @@ def _paths(node: ex.Expression, columns: Collection[str], after: Path = ()) -> I
         yield from _paths(child, columns)
 
 
-def reads_whole_events(query: Query) -> bool:
+def reads_whole_events(query: QueryTree) -> bool:
     """Whether the matches need every column of the events: those of a query without RETURN are whole events."""
     nodes = (node for item in query.returns for node in walk(item.expression))
     return (

@@ -24,9 +24,9 @@ from cepheid.pattern.expressions.parameters import window_nanoseconds
 from cepheid.pattern.expressions.types import Kind, Type, is_untyped
 from cepheid.pattern.tree.components import Component
 from cepheid.pattern.tree.layout import Layout, absences
-from cepheid.pattern.tree.nodes import Automaton, Output, Pattern, Strategy, Ties
+from cepheid.pattern.tree.nodes import AutomatonPattern, Output, PatternTree, Strategy, Ties
 from cepheid.pattern.tree.partitioning import Partitioning
-from cepheid.pattern.tree.scope import Scope
+from cepheid.pattern.tree.scope import VisibleEvents
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Bound:
     """
 
     schema: Schema
-    pattern: Pattern
+    pattern: PatternTree
     components: Mapping[str, Component]
     layout: Layout
     strategies: Mapping[str, Strategy]
@@ -70,7 +70,7 @@ class Bound:
     ties: Ties
     functions: Mapping[str, Callable[..., object]]
     typer: Typer
-    scope: Scope | None
+    scope: VisibleEvents | None
     reads: tuple[str, ...]  # the columns that it reads
     automaton: BoundAutomaton | None = None  # of the user's own: then all else is about its first and last events
     algebra: BoundAlgebra | None = None  # a CESAR expression: then all else is about the events of its results
@@ -228,7 +228,7 @@ class Bound:
 def bind(analysed: Analysed, schema: Schema, functions: Functions) -> Bound:
     """Check a query against a schema."""
     query = analysed.query
-    own = query.pattern if isinstance(query.pattern, Automaton) else None
+    own = query.pattern if isinstance(query.pattern, AutomatonPattern) else None
     registers = register_types(own, schema.columns[schema.roles.time]) if own is not None else {}
     typer = Typer(schema, analysed.components, functions, registers)
     conditions = tuple(typer.condition(c) for c in analysed.conditions)
@@ -307,8 +307,8 @@ def _key_columns(schema: Schema) -> tuple[str, ...]:
     return tuple(n for n, t in schema.columns.items() if n not in others and t.kind not in (Kind.OPAQUE, Kind.NULL))
 
 
-def _scope(typer: Typer, analysed: Analysed) -> Scope | None:
+def _scope(typer: Typer, analysed: Analysed) -> VisibleEvents | None:
     condition = analysed.query.sees
     if condition is None and not analysed.types_seen:
         return None
-    return Scope(analysed.types_seen, None if condition is None else typer.condition(condition))
+    return VisibleEvents(analysed.types_seen, None if condition is None else typer.condition(condition))

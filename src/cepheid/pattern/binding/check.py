@@ -11,15 +11,25 @@ from cepheid.pattern.binding.schema import END, START, Roles, output_names
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.paths import spell
 from cepheid.pattern.tree.components import Component
-from cepheid.pattern.tree.layout import Layout, Step, absences
-from cepheid.pattern.tree.nodes import Event, Maybe, Negation, Output, Pattern, Query, Repeat, Seq, Strategy
+from cepheid.pattern.tree.layout import Layout, MarkAction, absences
+from cepheid.pattern.tree.nodes import (
+    EventPattern,
+    Maybe,
+    Negation,
+    Output,
+    PatternTree,
+    QueryTree,
+    Repeat,
+    Seq,
+    Strategy,
+)
 from cepheid.pattern.tree.uses import ranges, uses
 from cepheid.pattern.tree.walk import children, rewrite, walk
 
 Components = Mapping[str, Component]
 
 
-def check_negations(pattern: Pattern, *, in_sequence: bool = False) -> None:
+def check_negations(pattern: PatternTree, *, in_sequence: bool = False) -> None:
     """A negated event must be part of a sequence that also binds an event."""
     match pattern:
         case Negation() if not in_sequence:
@@ -34,21 +44,21 @@ def check_negations(pattern: Pattern, *, in_sequence: bool = False) -> None:
             raise PatternError("CEP209", "the sequence has only negated events", remedy, pattern.span)
         case Repeat(body=body) | Maybe(body=body):
             check_negations(body)
-        case Negation() | Event():
+        case Negation() | EventPattern():
             pass
         case _:
             for part in children(pattern):
                 check_negations(part, in_sequence=isinstance(pattern, Seq))
 
 
-def check_ends(query: Query, layout: Layout) -> None:
+def check_ends(query: QueryTree, layout: Layout) -> None:
     """Negation at the start or end of a pattern needs a window (S10)."""
     if query.within is not None:
         return
     at_end = [move for moves in layout.moves for move in moves if move.target is None]
     for move in (*layout.starts, *at_end):
         for mark in move.marks:
-            if mark.step is Step.ABSENT and layout.negations[mark.number].period is None:
+            if mark.step is MarkAction.ABSENT and layout.negations[mark.number].period is None:
                 where = "end" if move.target is None else "start"
                 raise PatternError(
                     "CEP203",
@@ -105,7 +115,7 @@ def canonical(
         _check_aggregates(condition, inside=False)
 
     def change(node: ex.Expression) -> ex.Expression:
-        if isinstance(node, ex.Aggregate):
+        if isinstance(node, ex.AggregateCall):
             condition = node.filter and rewrite(node.filter, _running)
             return replace(node, argument=rewrite(node.argument, _running), filter=condition)
         return node
@@ -121,7 +131,7 @@ def _running(node: ex.Expression) -> ex.Expression:
 
 def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
     match node:
-        case ex.Aggregate(function=name, argument=argument, filter=condition):
+        case ex.AggregateCall(function=name, argument=argument, filter=condition):
             found = uses(node)
             over = {(u.variable, _range(u.index)) for u in found}
             given = found if node.share is None else (*found, *uses(node.share))
@@ -171,7 +181,7 @@ def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
 def _check_quantified(node: ex.Expression) -> None:
     """Inside ALL or ANY an aggregate is one value, and `a[..i-1]` each of some events."""
     match node:
-        case ex.Aggregate():
+        case ex.AggregateCall():
             _check_aggregates(node, inside=False)
         case ex.Quantified() | ex.Rows():
             _check_aggregates(node, inside=True)
@@ -199,7 +209,7 @@ def check_same_values(node: ex.Expression, *, top: bool) -> None:
         check_same_values(child, top=False)
 
 
-def check_identifiers(query: Query) -> None:
+def check_identifiers(query: QueryTree) -> None:
     """A match has an identifier once it is complete."""
     for condition in query.where:
         for node in walk(condition):
@@ -210,7 +220,7 @@ def check_identifiers(query: Query) -> None:
                 )
 
 
-def check_strategies(query: Query, components: Components) -> Mapping[str, Strategy]:
+def check_strategies(query: QueryTree, components: Components) -> Mapping[str, Strategy]:
     """The strategy of each positive variable; the default is skip_till_any_match (S6)."""
     chosen: dict[str, Strategy] = {}
     for selection in query.strategies:
@@ -236,7 +246,7 @@ def check_strategies(query: Query, components: Components) -> Mapping[str, Strat
     return strategies
 
 
-def check_composite(query: Query, roles: Roles) -> None:
+def check_composite(query: QueryTree, roles: Roles) -> None:
     """A composite event has columns of its own: its time is its end, its type the name of INTO (S13)."""
     for item in query.returns if query.into is not None else ():
         if item.name in (roles.time, roles.type or "type"):
@@ -244,7 +254,7 @@ def check_composite(query: Query, roles: Roles) -> None:
             raise PatternError("CEP212", f"every composite event already has a column '{item.name}'", remedy, item.span)
 
 
-def check_cooldown(query: Query) -> None:
+def check_cooldown(query: QueryTree) -> None:
     """COOLDOWN says how long after a match the next one may start: a time, where matches are apart (S24)."""
     if query.cooldown is None:
         return
@@ -257,7 +267,7 @@ def check_cooldown(query: Query) -> None:
         )
 
 
-def check_output(query: Query, components: Components) -> None:
+def check_output(query: QueryTree, components: Components) -> None:
     """Check HAVING and RETURN, which read the complete match."""
     check_cooldown(query)
     for name, node in _results(query):
@@ -278,7 +288,7 @@ def check_output(query: Query, components: Components) -> None:
         raise PatternError("CEP212", message, "rename it with AS" if query.returns else "rename the variable", place)
 
 
-def _results(query: Query) -> Iterator[tuple[str, ex.Expression]]:
+def _results(query: QueryTree) -> Iterator[tuple[str, ex.Expression]]:
     if query.having is not None:
         yield "HAVING", query.having
     for item in query.returns:

@@ -52,13 +52,13 @@ def folding(
 
 
 def _has_few_values(node: ex.Expression) -> bool:
-    if isinstance(node, ex.Aggregate):
+    if isinstance(node, ex.AggregateCall):
         return node.function in FEW_VALUES and not node.distinct
     return not isinstance(node, ex.MatchId)
 
 
 def _reads(node: ex.Expression) -> Iterator[ex.Expression]:
-    if isinstance(node, ex.Aggregate | ex.Quantified | ex.Attribute | ex.Length | ex.MatchId):
+    if isinstance(node, ex.AggregateCall | ex.Quantified | ex.Attribute | ex.Length | ex.MatchId):
         yield node
         return
     for child in children(node):

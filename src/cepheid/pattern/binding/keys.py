@@ -9,7 +9,7 @@ from cepheid.errors import BindError, Span
 from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.binding.typing import Typer
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.expressions.paths import Part, Path, part_name, read_path, resolve_path, spell
+from cepheid.pattern.expressions.paths import Path, StructField, part_name, read_path, resolve_path, spell
 from cepheid.pattern.expressions.types import Kind, Type, is_unknown
 from cepheid.pattern.tree.walk import walk
 
@@ -20,17 +20,17 @@ class Keys:
 
     partition_by: tuple[str, ...]
     same: tuple[ex.SameValue, ...]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, StructField]
 
 
 def bind_keys(analysed: Analysed, typer: Typer) -> Keys:
     """Check the keys of a query against the schema."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, StructField] = {}
 
     def name_of(path: Path, type_: Type) -> str:
         name = part_name(path, typer.schema.columns)
         if len(path) > 1:
-            parts[name] = Part(path, type_)
+            parts[name] = StructField(path, type_)
         return name
 
     partition_by = []

@@ -13,7 +13,7 @@ from cepheid.pattern.tree.layout import Layout, Place
 from cepheid.pattern.tree.uses import Use, is_iterated, uses
 
 
-class When(Enum):
+class TestedAt(Enum):
     """On which events of its variable a condition is tested."""
 
     ALWAYS = "on each"
@@ -29,7 +29,7 @@ class Placement:
     be none.
     """
 
-    at_place: Mapping[int, tuple[tuple[When | Nth, Expression], ...]] = field(default_factory=dict)
+    at_place: Mapping[int, tuple[tuple[TestedAt | Nth, Expression], ...]] = field(default_factory=dict)
     at_exit: Mapping[int, tuple[Expression, ...]] = field(default_factory=dict)
     of_witness: Mapping[int, tuple[Expression, ...]] = field(default_factory=dict)
     constant: tuple[Expression, ...] = ()
@@ -37,7 +37,7 @@ class Placement:
 
 def place(conditions: Sequence[Expression], layout: Layout, components: Mapping[str, Component]) -> Placement:
     """Find the place where each condition is tested; an error says why there is none."""
-    at_place: dict[int, list[tuple[When | Nth, Expression]]] = {}
+    at_place: dict[int, list[tuple[TestedAt | Nth, Expression]]] = {}
     at_exit: dict[int, list[Expression]] = {}
     of_witness: dict[int, list[Expression]] = {}
     constant: list[Expression] = []
@@ -107,7 +107,7 @@ def _needs_index(use: Use, *, complete: bool = False) -> PatternError:
 
 def _places(
     found: Sequence[Use], layout: Layout, components: Mapping[str, Component]
-) -> Iterator[tuple[int, When | Nth]]:
+) -> Iterator[tuple[int, TestedAt | Nth]]:
     names = {use.variable for use in found}
     for number, spot in enumerate(layout.places):
         if spot.variable not in names or _comes_later(found, spot, layout):
@@ -120,7 +120,7 @@ def _places(
         when = _when(own, components[spot.variable])
         _check_others(others, spot, layout, components)
         if any(use.index is Index.ONE and components[use.variable].array for use in others):
-            when = When.ALWAYS if when is When.FIRST else when  # each round has another event to compare with
+            when = TestedAt.ALWAYS if when is TestedAt.FIRST else when  # each round has another event to compare with
         yield number, when
 
 
@@ -166,7 +166,7 @@ def _incomplete(use: Use) -> PatternError:
     )
 
 
-def _when(own: Sequence[Use], component: Component) -> When | Nth:
+def _when(own: Sequence[Use], component: Component) -> TestedAt | Nth:
     """On which events of its variable a condition holds a reference to the current one."""
     indexes = {use.index for use in own}
     for use in own:
@@ -191,10 +191,10 @@ def _when(own: Sequence[Use], component: Component) -> When | Nth:
                 f"use {a}[i] for the current event and {a}[i-1] for the previous one",
                 own[0].node.span,
             )
-        return When.LATER
+        return TestedAt.LATER
     if nth:
         return Nth(nth)
-    return When.FIRST if indexes == {Index.FIRST} else When.ALWAYS
+    return TestedAt.FIRST if indexes == {Index.FIRST} else TestedAt.ALWAYS
 
 
 def _check_others(others: Sequence[Use], spot: Place, layout: Layout, components: Mapping[str, Component]) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from cepheid.errors import BindError, InputError, did_you_mean
 from cepheid.pattern.expressions.durations import ARROW_UNITS, NANOSECONDS
-from cepheid.pattern.expressions.paths import Part, Path
+from cepheid.pattern.expressions.paths import Path, StructField
 from cepheid.pattern.expressions.types import Kind, Type, from_arrow, plain
 
 START = "match_start"
@@ -43,7 +43,7 @@ class Schema:
     columns: Mapping[str, Type]
     roles: Roles
     start: str | None = None  # the column with the start of composite events (S13)
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, StructField] = field(default_factory=dict)
     streams: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     copies: Mapping[str, str] = field(default_factory=dict)
     origins: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)

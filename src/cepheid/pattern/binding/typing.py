@@ -25,7 +25,7 @@ from cepheid.pattern.expressions.common_types import (
     widest,
 )
 from cepheid.pattern.expressions.constants import read_as
-from cepheid.pattern.expressions.functions import BUILT_IN, PARTS, SAME, UNITS_OF, Function
+from cepheid.pattern.expressions.functions import BUILT_IN, PARTS, SAME, UNITS_OF, Signature
 from cepheid.pattern.expressions.nested import field_names, field_type, key_type, span_after, value_type
 from cepheid.pattern.expressions.paths import read_path, resolve_path, spell
 from cepheid.pattern.expressions.regular import NotTheSame, compile_regular
@@ -88,7 +88,7 @@ class Typer:
         return node, columns[node.name]
 
     @check.register
-    def _(self, node: ex.Register) -> Typed:
+    def _(self, node: ex.RegisterField) -> Typed:
         return node, node.type or self.registers[node.name]
 
     def column_remedy(self, node: ex.Attribute) -> str:
@@ -161,7 +161,7 @@ class Typer:
         return node, INT
 
     @check.register
-    def _(self, node: ex.Aggregate) -> Typed:
+    def _(self, node: ex.AggregateCall) -> Typed:
         name = node.function
         own = isinstance(self.functions.get(name), Aggregate)
         if name not in ex.AGGREGATES and not own:
@@ -171,7 +171,7 @@ class Typer:
         argument, type_ = self.check(node.argument)
         if node.filter is not None:
             # Aggregates ignore NULL, so a value that the filter leaves out is NULL from here on.
-            argument = ex.Case(None, (ex.When(self.condition(node.filter), argument),), None, span=node.filter.span)
+            argument = ex.CaseWhen(None, (ex.When(self.condition(node.filter), argument),), None, span=node.filter.span)
         checked = replace(node, argument=argument, filter=None, share=self.share(node))
         if node.distinct:
             self.require(node, type_, _ORDERED, f"{name}(DISTINCT …) can't be applied to {shown(type_)}")
@@ -191,7 +191,7 @@ class Typer:
             return checked, type_ if type_.kind in (Kind.ANY, Kind.NULL) else widest(type_)
         return checked, FLOAT
 
-    def share(self, node: ex.Aggregate) -> ex.Literal | None:
+    def share(self, node: ex.AggregateCall) -> ex.Literal | None:
         """Which part of the sorted values a percentile is at."""
         if node.share is None:
             return None
@@ -270,7 +270,7 @@ class Typer:
         result = Type(Kind.DECIMAL, pa.decimal128(8, 6)) if function == "second" else INT
         return replace(node, function="date_part", arguments=(unit, moment)), result
 
-    def check_count(self, node: ex.Call, function: Function) -> None:
+    def check_count(self, node: ex.Call, function: Signature) -> None:
         count, most = len(node.arguments), len(function.parameters)
         if count < function.least or (count > most and not function.variadic):
             takes = f"{function.least}" if function.least == most else f"{function.least} to {most}"
@@ -396,7 +396,7 @@ class Typer:
         return replace(node, condition=self.condition(node.condition), result=result), type_
 
     @check.register
-    def _(self, node: ex.Case) -> Typed:
+    def _(self, node: ex.CaseWhen) -> Typed:
         if node.subject is not None:
             # CASE x WHEN v is CASE WHEN x = v.
             subject = node.subject
@@ -473,5 +473,5 @@ class Typer:
         return (left[0], right[0]), (left[1], right[1])
 
 
-def _accepted(function: Function, arguments: Sequence[Typed]) -> list[frozenset[Kind]]:
+def _accepted(function: Signature, arguments: Sequence[Typed]) -> list[frozenset[Kind]]:
     return [function.parameters[min(k, len(function.parameters) - 1)] for k in range(len(arguments))]

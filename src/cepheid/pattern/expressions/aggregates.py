@@ -9,7 +9,7 @@ from typing import Any
 
 from cepheid.errors import ParseError
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import Query
+from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.pattern.tree.walk import rewrite, rewrite_expressions
 
 
@@ -40,7 +40,7 @@ class Aggregate:
         return state if self.finish is None else self.finish(state)
 
 
-def with_aggregates(query: Query, functions: Mapping[str, Callable[..., object]]) -> Query:
+def with_aggregates(query: QueryTree, functions: Mapping[str, Callable[..., object]]) -> QueryTree:
     """The query in which calls of the user's aggregates are aggregates: the text does not tell them from functions."""
     own = {name for name, function in functions.items() if isinstance(function, Aggregate)}
 
@@ -54,6 +54,6 @@ def with_aggregates(query: Query, functions: Mapping[str, Callable[..., object]]
                 f"write {node.function}(a[].price)",
                 node.span,
             )
-        return ex.Aggregate(node.function, node.arguments[0], span=node.span)
+        return ex.AggregateCall(node.function, node.arguments[0], span=node.span)
 
     return rewrite_expressions(query, lambda expression: rewrite(expression, change)) if own else query

@@ -8,7 +8,7 @@ from cepheid.errors import BindError, nearest
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.casts import CAST_FUNCTIONS
 from cepheid.pattern.expressions.functions import BUILT_IN
-from cepheid.pattern.tree.nodes import Query
+from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.pattern.tree.uses import RANGES, uses
 from cepheid.pattern.tree.walk import expressions, walk
 
@@ -57,7 +57,7 @@ _ELSEWHERE = {
 }
 
 
-def check_calls(query: Query, functions: Mapping[str, Callable[..., object]]) -> None:
+def check_calls(query: QueryTree, functions: Mapping[str, Callable[..., object]]) -> None:
     """Raise if a query calls a function that there is not."""
     for node in (node for expression in expressions(query) for node in walk(expression)):
         if isinstance(node, ex.Call) and node.function not in functions:

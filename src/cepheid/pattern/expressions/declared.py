@@ -32,7 +32,7 @@ def declared_type(
     >>> declared_type(ex.Call("half", ()), {"half": half})
     ('half', DataType(double))
     """
-    if not isinstance(expression, ex.Call | ex.Aggregate) or expression.function not in functions:
+    if not isinstance(expression, ex.Call | ex.AggregateCall) or expression.function not in functions:
         return None, None
     own = functions[expression.function]
     returned = own.returns if isinstance(own, Aggregate) else _return_annotation(own)

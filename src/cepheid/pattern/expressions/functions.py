@@ -16,7 +16,7 @@ SAME: Accepts = frozenset()  # all such arguments must unify, and the result may
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class Signature:
     """A signature. The last parameter repeats where `variadic` is set; `least` arguments are required."""
 
     parameters: tuple[Accepts, ...]
@@ -33,8 +33,8 @@ def _rounded(arguments: Sequence[Type]) -> Type:
     return decimal(0) if arguments[0].kind is Kind.DECIMAL else INT
 
 
-def _text(result: Type, *more: Accepts, least: int | None = None) -> Function:
-    return Function((_TEXT, *more), result, least if least is not None else 1 + len(more))
+def _text(result: Type, *more: Accepts, least: int | None = None) -> Signature:
+    return Signature((_TEXT, *more), result, least if least is not None else 1 + len(more))
 
 
 def _like_second(arguments: Sequence[Type]) -> Type:
@@ -44,7 +44,7 @@ def _like_second(arguments: Sequence[Type]) -> Type:
 _OF_A_DAY = (*("year", "quarter", "month", "day", "dayofmonth", "dayofyear", "dayofweek", "weekday", "weekofyear"),)
 _ONE_NUMBER = ("sqrt", "exp", "ln", "log10")
 
-BUILT_IN: dict[str, Function] = {
+BUILT_IN: dict[str, Signature] = {
     "upper": _text(STRING),
     "lower": _text(STRING),
     "trim": _text(STRING),
@@ -54,27 +54,27 @@ BUILT_IN: dict[str, Function] = {
     "length": _text(INT),
     "substring": _text(STRING, _WHOLE, _WHOLE, least=2),
     "replace": _text(STRING, _TEXT, _TEXT),
-    "concat": Function((_TEXT,), STRING, 1, variadic=True),
+    "concat": Signature((_TEXT,), STRING, 1, variadic=True),
     "contains": _text(BOOL, _TEXT),
     "startswith": _text(BOOL, _TEXT),
     "endswith": _text(BOOL, _TEXT),
     "instr": _text(INT, _TEXT),
-    "abs": Function((NUMERIC,), _like_first, 1),
-    "sign": Function((NUMERIC,), FLOAT, 1),
-    "floor": Function((NUMERIC,), _rounded, 1),
-    "ceil": Function((NUMERIC,), _rounded, 1),
-    "round": Function((NUMERIC, _WHOLE), _like_first, 1),
-    "power": Function((NUMERIC, NUMERIC), FLOAT, 2),
-    **{name: Function((NUMERIC,), FLOAT, 1) for name in _ONE_NUMBER},
-    "coalesce": Function((SAME,), None, 1, variadic=True),
-    "nullif": Function((SAME, SAME), None, 2),
-    "least": Function((SAME,), None, 2, variadic=True),
-    "greatest": Function((SAME,), None, 2, variadic=True),
-    **{name: Function((_MOMENT,), INT, 1) for name in _OF_A_DAY},
-    **{name: Function((_CLOCK,), INT, 1) for name in ("hour", "minute", "second")},
-    **{name: Function((_TEXT, _MOMENT), INT, 2) for name in ("date_part", "datepart")},
-    "date_trunc": Function((_TEXT, _CLOCK), _like_second, 2),
-    "trunc": Function((frozenset({Kind.DATE}), _TEXT), DATE, 2),
+    "abs": Signature((NUMERIC,), _like_first, 1),
+    "sign": Signature((NUMERIC,), FLOAT, 1),
+    "floor": Signature((NUMERIC,), _rounded, 1),
+    "ceil": Signature((NUMERIC,), _rounded, 1),
+    "round": Signature((NUMERIC, _WHOLE), _like_first, 1),
+    "power": Signature((NUMERIC, NUMERIC), FLOAT, 2),
+    **{name: Signature((NUMERIC,), FLOAT, 1) for name in _ONE_NUMBER},
+    "coalesce": Signature((SAME,), None, 1, variadic=True),
+    "nullif": Signature((SAME, SAME), None, 2),
+    "least": Signature((SAME,), None, 2, variadic=True),
+    "greatest": Signature((SAME,), None, 2, variadic=True),
+    **{name: Signature((_MOMENT,), INT, 1) for name in _OF_A_DAY},
+    **{name: Signature((_CLOCK,), INT, 1) for name in ("hour", "minute", "second")},
+    **{name: Signature((_TEXT, _MOMENT), INT, 2) for name in ("date_part", "datepart")},
+    "date_trunc": Signature((_TEXT, _CLOCK), _like_second, 2),
+    "trunc": Signature((frozenset({Kind.DATE}), _TEXT), DATE, 2),
 }
 
 _PARTS = {

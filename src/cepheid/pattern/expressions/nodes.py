@@ -83,7 +83,7 @@ class Attribute(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Register(Expression):
+class RegisterField(Expression):
     """`r.balance`: a field of the register of an automaton (S18), or an attribute of CESAR, which has its type."""
 
     name: str
@@ -127,7 +127,7 @@ class Length(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate(Expression):
+class AggregateCall(Expression):
     """`avg(a[..i-1].price)`, `count(a[])`, `count(DISTINCT a[].x)`, `sum(a[].x) FILTER (WHERE a[].y > 1)`.
 
     `share`: of `percentile`, which of the sorted values is meant, from 0 to 1.
@@ -273,7 +273,7 @@ class When(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Case(Expression):
+class CaseWhen(Expression):
     """`CASE WHEN c THEN x ELSE y END`; with a subject, the arms are compared with it."""
 
     subject: Expression | None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cepheid.errors import Span
 from cepheid.pattern.expressions.nodes import InSet, Name
-from cepheid.pattern.tree.nodes import Negation, Program, Query, Window
+from cepheid.pattern.tree.nodes import Negation, Program, QueryTree, Window
 from cepheid.pattern.tree.walk import expressions, walk
 
 
@@ -51,7 +51,7 @@ def window_uses(program: Program) -> list[WindowUse]:
     ]
 
 
-def _windows(query: Query) -> Iterator[tuple[str, Window]]:
+def _windows(query: QueryTree) -> Iterator[tuple[str, Window]]:
     if query.within is not None:
         yield "WITHIN", query.within
     if query.cooldown is not None:

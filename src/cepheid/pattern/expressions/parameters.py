@@ -17,9 +17,9 @@ from cepheid.errors import BindError, PatternError, Span, nearest
 from cepheid.pattern.expressions import types
 from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions.nodes import Attribute, Expression, Field, In, Index, InSet, Literal, Name, Rows
-from cepheid.pattern.expressions.sampled import Sample, sampled
+from cepheid.pattern.expressions.sampled import SampledValue, sampled
 from cepheid.pattern.expressions.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
-from cepheid.pattern.tree.nodes import Automaton, Negation, Pattern, Query, Return, Window
+from cepheid.pattern.tree.nodes import AutomatonPattern, Negation, PatternTree, QueryTree, ReturnItem, Window
 from cepheid.pattern.tree.walk import rewrite, rewrite_expressions
 
 Params = Mapping[str, object]
@@ -31,7 +31,7 @@ def literal(value: object, span: Span | None = None, name: str = "value") -> Lit
     >>> literal(timedelta(minutes=1)).value
     60000000000
     """
-    if isinstance(value, Sample):
+    if isinstance(value, SampledValue):
         return sampled(literal(value.value, span, name), name)
     try:
         found = _literal(_plain(value), span)
@@ -113,7 +113,7 @@ def _shown(value: object) -> str:
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:40] + '…'}"
 
 
-def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], single: str | None) -> Query:
+def resolve_names(query: QueryTree, params: Params, arrays: Mapping[str, bool], single: str | None) -> QueryTree:
     """Put in the parameters. `arrays`: whether each variable is one; `single`: the one whose name may be left out."""
 
     def change(node: Expression) -> Expression:
@@ -137,7 +137,9 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
             raise PatternError("CEP218", f"'{a}' is {what}, not a value", remedy, node.span)
         if single is not None:
             return Attribute(single, Index.ONE, node.name, span=node.span)
-        if isinstance(query.pattern, Automaton) and any(slot.name == node.name for slot in query.pattern.register):
+        if isinstance(query.pattern, AutomatonPattern) and any(
+            slot.name == node.name for slot in query.pattern.register
+        ):
             remedy = f"for the field of the register, write r.{node.name}; or pass params={{'{node.name}': …}}"
             raise BindError("CEP304", f"unknown parameter '{node.name}'", remedy, node.span)
         a = next(iter(arrays), "a")
@@ -145,12 +147,12 @@ def resolve_names(query: Query, params: Params, arrays: Mapping[str, bool], sing
         other = f"; or, for text, write '{node.name}' in quotes; or, for an attribute, write {example}"
         raise _unknown(node.name, node.span, params, other)
 
-    def with_period(node: Pattern) -> Pattern:
+    def with_period(node: PatternTree) -> PatternTree:
         if isinstance(node, Negation) and node.period is not None:
             return replace(node, period=resolve_window(node.period, params, "FOR"))
         return node
 
-    def result(item: Return) -> Return:
+    def result(item: ReturnItem) -> ReturnItem:
         node = item.expression
         if isinstance(node, Name) and node.name in arrays and node.name not in params:
             return replace(
@@ -203,7 +205,7 @@ def _unknown(name: str, span: Span | None, params: Params, other: str = "") -> B
 
 def _one_value(node: Name, params: Params) -> object:
     value = params[node.name]
-    listed = value.value if isinstance(value, Sample) else value
+    listed = value.value if isinstance(value, SampledValue) else value
     if isinstance(listed, Mapping):
         message = f"the parameter '{node.name}' is a struct, not a single value"
         raise BindError("CEP307", message, f"pass one of its fields as '{node.name}'", node.span)

@@ -17,7 +17,7 @@ _WORD = re.compile(r"[^\W\d]\w*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StructField:
     """A field of a struct that is read like a column."""
 
     path: Path

@@ -13,14 +13,14 @@ Reading: TypeAlias = Callable[[Literal], Literal | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class SampledValue:
     """The value that a parameter has in one rule."""
 
     value: object
 
 
 @dataclass(frozen=True, slots=True)
-class Constant(Literal):
+class SampledLiteral(Literal):
     """The value that a parameter has in one rule, as a literal.
 
     column: that of a joined stream which has those of all rules. readings: how its values are made of theirs.
@@ -40,15 +40,15 @@ def constant_column(parameter: str) -> str:
     return f"${parameter}"
 
 
-def sampled(found: Literal, parameter: str) -> Constant:
+def sampled(found: Literal, parameter: str) -> SampledLiteral:
     """A literal that is the sample of a parameter."""
-    return Constant(found.value, found.type, parameter, constant_column(parameter), span=found.span)
+    return SampledLiteral(found.value, found.type, parameter, constant_column(parameter), span=found.span)
 
 
 def reread(node: Literal, read: Literal, how: str, reading: Reading) -> Literal:
     """A literal that is read as another one; a sample says how those of other rules are."""
-    if not isinstance(node, Constant):
+    if not isinstance(node, SampledLiteral):
         return replace(read, span=node.span)
-    return Constant(
+    return SampledLiteral(
         read.value, read.type, node.parameter, f"{node.column}:{how}", (*node.readings, reading), span=node.span
     )

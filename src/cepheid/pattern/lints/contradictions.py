@@ -13,14 +13,14 @@ from cepheid.pattern.expressions.comparisons import SIGNS, excludes, is_range, s
 from cepheid.pattern.lints.constant_order import order
 from cepheid.pattern.lints.impossible_orders import impossible_orders
 from cepheid.pattern.lints.vacuous import may_be_missing, what_is_left_out
-from cepheid.pattern.tree.nodes import Pattern, Query
+from cepheid.pattern.tree.nodes import PatternTree, QueryTree
 from cepheid.pattern.tree.walk import conjuncts, walk
 
 _REMEDY = "correct one of them, or join them with OR"
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ConstantBound:
     """`value operator constant`, and the condition that says so."""
 
     value: ex.Expression
@@ -29,7 +29,7 @@ class Bound:
     condition: ex.Expression
 
 
-def find_contradictions(query: Query, roles: Roles) -> Iterator[CepheidWarning]:
+def find_contradictions(query: QueryTree, roles: Roles) -> Iterator[CepheidWarning]:
     """A warning for each value that conditions joined by AND leave no room for."""
 
     def tested(conditions: Iterable[ex.Expression]) -> list[ex.Expression]:
@@ -80,20 +80,20 @@ def _opposed(conditions: Iterable[ex.Expression]) -> Iterator[tuple[ex.Expressio
         earlier[values] = first, signs & SIGNS[operator]
 
 
-def _bounds(condition: ex.Expression) -> Iterator[Bound]:
+def _bounds(condition: ex.Expression) -> Iterator[ConstantBound]:
     match condition:
         case ex.Compare(operator, value, ex.Literal() as constant) if is_range(operator):
-            yield Bound(value, operator, constant, condition)
+            yield ConstantBound(value, operator, constant, condition)
         case ex.Compare(operator, ex.Literal() as constant, value) if is_range(operator):
-            yield Bound(value, swap(operator), constant, condition)
+            yield ConstantBound(value, swap(operator), constant, condition)
         case ex.Between(value, ex.Literal() as low, ex.Literal() as high, False):
-            yield Bound(value, ">=", low, condition)
-            yield Bound(value, "<=", high, condition)
+            yield ConstantBound(value, ">=", low, condition)
+            yield ConstantBound(value, "<=", high, condition)
         case ex.SameValue(attribute, ex.Literal() as constant, fields):
-            yield Bound(ex.SameValue(attribute, fields=fields), "=", constant, condition)
+            yield ConstantBound(ex.SameValue(attribute, fields=fields), "=", constant, condition)
 
 
-def _exclude(one: Bound, other: Bound) -> bool:
+def _exclude(one: ConstantBound, other: ConstantBound) -> bool:
     """Whether no value is within both bounds."""
     if any(isinstance(node, ex.Call) for node in walk(one.value)):
         return False  # a function of the user may give another value each time
@@ -102,7 +102,7 @@ def _exclude(one: Bound, other: Bound) -> bool:
 
 
 def _warning(
-    texts: Sequence[str], conditions: Iterable[ex.Expression], pattern: Pattern | None, remedy: str = _REMEDY
+    texts: Sequence[str], conditions: Iterable[ex.Expression], pattern: PatternTree | None, remedy: str = _REMEDY
 ) -> CepheidWarning:
     """pattern: where the conditions are those of WHERE, which asks some of them of no event of a match."""
     said = f"{', '.join(texts[:-1])} and {texts[-1]} are" if texts[1:] else f"{texts[0]} is"
@@ -111,7 +111,7 @@ def _warning(
     return CepheidWarning("CEP004", f"{said} {together}{left_out}", remedy)
 
 
-def _shown(bound: Bound) -> str:
+def _shown(bound: ConstantBound) -> str:
     if bound.condition.span is not None:
         return _text(bound.condition)
     value = bound.value

@@ -10,14 +10,14 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.comparisons import includes_equal, limits_above, limits_below
 from cepheid.pattern.lints.constant_order import order_of_all
 from cepheid.pattern.lints.vacuous import names_of
-from cepheid.pattern.tree.nodes import Either, Maybe, Negation, Pattern, Repeat
+from cepheid.pattern.tree.nodes import Either, Maybe, Negation, PatternTree, Repeat
 from cepheid.pattern.tree.walk import walk
 
 _MOST = 16  # comparisons that are looked at: a longer query is not read as a whole
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class OrderEdge:
     """`low < high`, or `low <= high`, and the conditions that say so: none where it is known of two constants."""
 
     low: ex.Expression
@@ -26,7 +26,7 @@ class Edge:
     said_by: tuple[ex.Expression, ...]
 
 
-def impossible_orders(pattern: Pattern, where: Sequence[ex.Expression]) -> Iterator[tuple[ex.Expression, ...]]:
+def impossible_orders(pattern: PatternTree, where: Sequence[ex.Expression]) -> Iterator[tuple[ex.Expression, ...]]:
     """The conditions of the first contradiction that more than two values are part of, or that a key is part of."""
     loose = _loose(pattern)
     compared = [c for c in where if isinstance(c, ex.Compare | ex.Between) and _is_plain(c) and not loose & _read(c)]
@@ -42,19 +42,19 @@ def impossible_orders(pattern: Pattern, where: Sequence[ex.Expression]) -> Itera
             return
 
 
-def _shortest(edges: list[Edge]) -> tuple[ex.Expression, ...] | None:
+def _shortest(edges: list[OrderEdge]) -> tuple[ex.Expression, ...] | None:
     constants = {node: None for edge in edges for node in (edge.low, edge.high) if isinstance(node, ex.Literal)}
     for one, other in combinations(constants, 2):
         sign = order_of_all(one, other)
         if sign is not None:
             low, high = (one, other) if sign <= 0 else (other, one)
-            edges.append(Edge(low, high, sign != 0, ()))
-            edges += [Edge(high, low, False, ())] if sign == 0 else []
+            edges.append(OrderEdge(low, high, sign != 0, ()))
+            edges += [OrderEdge(high, low, False, ())] if sign == 0 else []
     found = [loop for edge in edges if edge.strict and (loop := _back(edge, edges)) is not None]
     return min(found, key=len, default=None)
 
 
-def _back(first: Edge, edges: Sequence[Edge]) -> tuple[ex.Expression, ...] | None:
+def _back(first: OrderEdge, edges: Sequence[OrderEdge]) -> tuple[ex.Expression, ...] | None:
     """The conditions of the shortest way from the greater value back to the smaller one."""
     ways: dict[ex.Expression, tuple[ex.Expression, ...]] = {first.high: first.said_by}
     front = [first.high]
@@ -69,7 +69,7 @@ def _back(first: Edge, edges: Sequence[Edge]) -> tuple[ex.Expression, ...] | Non
     return tuple({id(c): c for c in ways[first.low]}.values()) if first.low in ways else None
 
 
-def _edges(compared: Sequence[ex.Expression], same: dict[str, ex.SameValue], second: bool) -> Iterator[Edge]:
+def _edges(compared: Sequence[ex.Expression], same: dict[str, ex.SameValue], second: bool) -> Iterator[OrderEdge]:
     for condition in compared:
         match condition:
             case ex.Compare(operator, left, right):
@@ -84,13 +84,13 @@ def _edges(compared: Sequence[ex.Expression], same: dict[str, ex.SameValue], sec
             said_by = (*by_one, *by_other, condition)
             if operator == "!=":
                 if one == other:
-                    yield Edge(one, other, True, said_by)
+                    yield OrderEdge(one, other, True, said_by)
                 continue
             strict = not includes_equal(operator)
             if limits_above(operator):
-                yield Edge(one, other, strict, said_by)
+                yield OrderEdge(one, other, strict, said_by)
             if limits_below(operator):
-                yield Edge(other, one, strict, said_by)
+                yield OrderEdge(other, one, strict, said_by)
 
 
 def _node(
@@ -121,7 +121,7 @@ def _has_neighbours(compared: Sequence[ex.Expression]) -> bool:
     return ex.Index.CURRENT in indices and bool({ex.Index.FIRST, ex.Index.EACH} & indices)
 
 
-def _loose(pattern: Pattern) -> set[str]:
+def _loose(pattern: PatternTree) -> set[str]:
     """The variables that a match may leave without an event, or that must be absent: nothing is asked of them then."""
     found: set[str] = set()
     for node in walk(pattern):

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from cepheid.errors import CepheidWarning, nearest
 from cepheid.pattern.automata.check import reached
-from cepheid.pattern.tree.nodes import Automaton
+from cepheid.pattern.tree.nodes import AutomatonPattern
 
 LOST = "CEP014"
 
 
-def lost_states(automaton: Automaton) -> Iterator[CepheidWarning]:
+def lost_states(automaton: AutomatonPattern) -> Iterator[CepheidWarning]:
     """The states of added arcs that no arc leads to, or from which no final state can be reached."""
     added = [arc for arc in automaton.arcs if arc.since is not None]
     if not added:

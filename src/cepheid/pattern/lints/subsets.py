@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cepheid.errors import EvaluationError
-from cepheid.pattern.tree.nodes import Event, Pattern, Repeat, Strategy
+from cepheid.pattern.tree.nodes import EventPattern, PatternTree, Repeat, Strategy
 from cepheid.pattern.tree.walk import walk
 
 
-def closure_of_subsets(pattern: Pattern, strategies: Mapping[str, Strategy]) -> Repeat | None:
+def closure_of_subsets(pattern: PatternTree, strategies: Mapping[str, Strategy]) -> Repeat | None:
     """The first closure without an upper bound that is under skip_till_any_match."""
     for node in walk(pattern):
         if isinstance(node, Repeat) and node.high is None and Strategy.ANY in map(strategies.get, variables_in(node)):
@@ -17,12 +17,12 @@ def closure_of_subsets(pattern: Pattern, strategies: Mapping[str, Strategy]) -> 
     return None
 
 
-def variables_in(pattern: Pattern) -> list[str]:
+def variables_in(pattern: PatternTree) -> list[str]:
     """The variables of a pattern whose events have names."""
-    return [str(event.variable) for event in walk(pattern) if isinstance(event, Event)]
+    return [str(event.variable) for event in walk(pattern) if isinstance(event, EventPattern)]
 
 
-def too_many_runs(pattern: Pattern, strategies: Mapping[str, Strategy], found: str) -> EvaluationError:
+def too_many_runs(pattern: PatternTree, strategies: Mapping[str, Strategy], found: str) -> EvaluationError:
     """The error for a query that has more runs than can be held: where they come from, and what to do."""
     closure = closure_of_subsets(pattern, strategies)
     if closure is None:

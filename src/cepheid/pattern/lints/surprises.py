@@ -10,11 +10,11 @@ from cepheid.pattern.binding.schema import Roles
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.lints.contradictions import find_contradictions
 from cepheid.pattern.lints.subsets import closure_of_subsets, variables_in
-from cepheid.pattern.tree.nodes import Pattern, Query, Repeat, Strategy
+from cepheid.pattern.tree.nodes import PatternTree, QueryTree, Repeat, Strategy
 from cepheid.pattern.tree.walk import walk
 
 
-def find_surprises(query: Query, strategies: Mapping[str, Strategy], roles: Roles) -> tuple[CepheidWarning, ...]:
+def find_surprises(query: QueryTree, strategies: Mapping[str, Strategy], roles: Roles) -> tuple[CepheidWarning, ...]:
     """The warnings about a query; the caller decides how to show them."""
     return (
         *_without_strategy(query, strategies),
@@ -26,7 +26,7 @@ def find_surprises(query: Query, strategies: Mapping[str, Strategy], roles: Role
     )
 
 
-def _never_true(query: Query) -> Iterator[CepheidWarning]:
+def _never_true(query: QueryTree) -> Iterator[CepheidWarning]:
     for condition in query.where:
         for node in walk(condition):
             if isinstance(node, ex.Compare) and any(_is_null(side) for side in (node.left, node.right)):
@@ -34,11 +34,11 @@ def _never_true(query: Query) -> Iterator[CepheidWarning]:
                 yield CepheidWarning("CEP003", "a comparison with NULL is never TRUE", remedy)
 
 
-def _before_the_first(query: Query) -> Iterator[CepheidWarning]:
+def _before_the_first(query: QueryTree) -> Iterator[CepheidWarning]:
     """A comparison with `a[i-2]` where there is none: a condition of its own, in which nothing deals with NULL."""
     for condition in query.where:
         nodes = list(walk(condition))
-        if any(isinstance(node, ex.Or | ex.Not | ex.IsNull | ex.Case | ex.Call | ex.Quantified) for node in nodes):
+        if any(isinstance(node, ex.Or | ex.Not | ex.IsNull | ex.CaseWhen | ex.Call | ex.Quantified) for node in nodes):
             continue
         for back in (node for node in nodes if isinstance(node, ex.Attribute) and isinstance(node.index, ex.Back)):
             a = f"{back.variable}{back.index.value}"
@@ -51,7 +51,7 @@ def _is_null(node: ex.Expression) -> bool:
     return isinstance(node, ex.Literal) and node.value is None
 
 
-def _without_strategy(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
+def _without_strategy(query: QueryTree, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
     named = {name for selection in query.strategies for name in selection.variables or strategies}
     left = [variable for variable in strategies if variable not in named]
     if named and left:
@@ -59,7 +59,7 @@ def _without_strategy(query: Query, strategies: Mapping[str, Strategy]) -> Itera
         yield CepheidWarning("CEP002", message, "give every variable a strategy")
 
 
-def _unbounded(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
+def _unbounded(query: QueryTree, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
     """Skip-till-any Kleene without a window: as many matches as there are subsets."""
     names = _of_subsets(query, strategies)
     if names and query.within is None:
@@ -67,7 +67,7 @@ def _unbounded(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[Cep
         yield CepheidWarning("CEP001", f"{', '.join(names)}: {closure}", "add WITHIN or skip_till_next_match")
 
 
-def _tests_every_subset(query: Query, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
+def _tests_every_subset(query: QueryTree, strategies: Mapping[str, Strategy]) -> Iterator[CepheidWarning]:
     """HAVING on as many matches as there are subsets, each of which is made to be tested."""
     names = _of_subsets(query, strategies)
     if not names or query.within is None or query.having is None:
@@ -79,12 +79,12 @@ def _tests_every_subset(query: Query, strategies: Mapping[str, Strategy]) -> Ite
         yield CepheidWarning("CEP011", message, "use skip_till_next_match, or test it in WHERE")
 
 
-def _of_subsets(query: Query, strategies: Mapping[str, Strategy]) -> list[str]:
+def _of_subsets(query: QueryTree, strategies: Mapping[str, Strategy]) -> list[str]:
     closure = closure_of_subsets(query.pattern, strategies)
     return [] if closure is None else variables_in(closure)
 
 
-def _arrays(pattern: Pattern) -> set[str]:
+def _arrays(pattern: PatternTree) -> set[str]:
     """The variables inside repetitions."""
     bodies = [node.body for node in walk(pattern) if isinstance(node, Repeat)]
     return {name for body in bodies for name in variables_in(body)}

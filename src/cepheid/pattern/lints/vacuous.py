@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from cepheid.pattern.binding.schema import Roles
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.components import components
-from cepheid.pattern.tree.nodes import Either, Event, Maybe, Negation, Pattern, Repeat
+from cepheid.pattern.tree.nodes import Either, EventPattern, Maybe, Negation, PatternTree, Repeat
 from cepheid.pattern.tree.walk import walk
 
 _LATER = (ex.Index.CURRENT, ex.Index.PREVIOUS)  # tested on each i >= 2
 
 
-def may_be_missing(pattern: Pattern, condition: ex.Expression, roles: Roles) -> bool:
+def may_be_missing(pattern: PatternTree, condition: ex.Expression, roles: Roles) -> bool:
     """Whether a condition reads an attribute that an event may be without: then it is TRUE (S3)."""
     if roles.types is None:
         return False
@@ -32,7 +32,7 @@ def may_be_missing(pattern: Pattern, condition: ex.Expression, roles: Roles) -> 
     return False
 
 
-def what_is_left_out(pattern: Pattern, conditions: Iterable[ex.Expression]) -> str:
+def what_is_left_out(pattern: PatternTree, conditions: Iterable[ex.Expression]) -> str:
     """What follows for a match where conditions are never TRUE together; nothing if there is none then."""
     read = [node for condition in conditions for node in walk(condition) if isinstance(node, ex.Attribute)]
     for node in walk(pattern):
@@ -47,6 +47,6 @@ def what_is_left_out(pattern: Pattern, conditions: Iterable[ex.Expression]) -> s
     return "" if later is None else f", so {later}[] never gets a second event"
 
 
-def names_of(pattern: Pattern) -> set[str]:
+def names_of(pattern: PatternTree) -> set[str]:
     """The variables of a part of a pattern."""
-    return {node.variable for node in walk(pattern) if isinstance(node, Event) and node.variable is not None}
+    return {node.variable for node in walk(pattern) if isinstance(node, EventPattern) and node.variable is not None}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cepheid.pattern.algebra.linear import Edge, limit_of
+from cepheid.pattern.algebra.linear import LinearEdge, limit_of
 from cepheid.pattern.algebra.result import BoundAlgebra
 from cepheid.pattern.automata.registers import EVENT
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.expressions.sampled import Constant
+from cepheid.pattern.expressions.sampled import SampledLiteral
 from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.templates.rule_columns import RULE, attribute, power_above, put
 
@@ -17,12 +17,14 @@ from cepheid.pattern.templates.rule_columns import RULE, attribute, power_above,
 def limits_of(algebra: BoundAlgebra) -> dict[str, int]:
     """The columns that say how long instances may last, each with what no rule of the variant exceeds."""
     limits = (limit_of(c, edge.start) for edge in algebra.automaton.edges for c in edge.fence)
-    return {c.column: power_above(c.value) for c in limits if isinstance(c, Constant) and isinstance(c.value, int)}
+    return {
+        c.column: power_above(c.value) for c in limits if isinstance(c, SampledLiteral) and isinstance(c.value, int)
+    }
 
 
 def joined_algebra(algebra: BoundAlgebra, limits: Mapping[str, int]) -> BoundAlgebra:
     """A CESAR expression whose instances wait for events of their rule, which is the last attribute of its results."""
-    now, held = ex.Attribute(EVENT, ex.Index.ONE, RULE), ex.Register(RULE, INT)
+    now, held = ex.Attribute(EVENT, ex.Index.ONE, RULE), ex.RegisterField(RULE, INT)
 
     def change(node: ex.Expression) -> ex.Expression:
         return put(node, attribute(EVENT, ex.Index.ONE))
@@ -43,12 +45,12 @@ def joined_algebra(algebra: BoundAlgebra, limits: Mapping[str, int]) -> BoundAlg
     return replace(algebra, term=term, names=(*algebra.names, RULE), columns=(RULE, *algebra.columns), flat=flat)
 
 
-def _limited(edge: Edge, limits: Mapping[str, int]) -> Edge:
+def _limited(edge: LinearEdge, limits: Mapping[str, int]) -> LinearEdge:
     """An edge that also asks for the greatest of the limits of the rules, so that instances are known to end."""
 
     def with_limit(condition: ex.Expression) -> tuple[ex.Expression, ...]:
         limit = limit_of(condition, edge.start)
-        if not isinstance(limit, Constant):
+        if not isinstance(limit, SampledLiteral):
             return (condition,)
         most = ex.Literal(limits[limit.column], INT)
         compared = condition.operand if isinstance(condition, ex.Not) else condition

@@ -8,14 +8,14 @@ from dataclasses import replace
 from cepheid.pattern.automata.bound import BoundArc
 from cepheid.pattern.automata.registers import EVENT, FIRST
 from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.binding.placement import Placement, When
+from cepheid.pattern.binding.placement import Placement, TestedAt
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.paths import read_path
-from cepheid.pattern.expressions.sampled import Constant
+from cepheid.pattern.expressions.sampled import SampledLiteral
 from cepheid.pattern.templates.rule_columns import WINDOW, NotJoinedError, Target, attribute, constants_in, put
 from cepheid.pattern.tree.components import Component
 from cepheid.pattern.tree.layout import Loop
-from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Fires, Output, Pattern, Repeat, Seq
+from cepheid.pattern.tree.nodes import AnyOrder, Either, EventPattern, Fires, Output, PatternTree, Repeat, Seq
 from cepheid.pattern.tree.uses import uses
 from cepheid.pattern.tree.walk import substitute, walk
 
@@ -44,7 +44,7 @@ class JoinedPattern:
         absent = [attribute(one.variable, ex.Index.ONE) for one in self.layout.negations]
         of_witness = {n: [put(condition, absent[n]) for condition in tests] for n, tests in given.of_witness.items()}
         for test in self.query.same:
-            if isinstance(test.value, Constant):
+            if isinstance(test.value, SampledLiteral):
                 for number, spot in enumerate(self.layout.places):
                     read, when = self.current(spot.variable)
                     at_place.setdefault(number, []).append((when, self.fixed(test, spot.variable, read)))
@@ -73,20 +73,20 @@ class JoinedPattern:
         """A variable of the pattern."""
         return self.query.components[variable]
 
-    def current(self, variable: str) -> tuple[ex.Index, When]:
+    def current(self, variable: str) -> tuple[ex.Index, TestedAt]:
         """The event that is bound to a variable, each of them where there are several."""
-        return (ex.Index.EACH if self.component(variable).indexed else ex.Index.ONE), When.ALWAYS
+        return (ex.Index.EACH if self.component(variable).indexed else ex.Index.ONE), TestedAt.ALWAYS
 
-    def at(self, number: int, when: When | ex.Nth, condition: ex.Expression) -> ex.Expression:
+    def at(self, number: int, when: TestedAt | ex.Nth, condition: ex.Expression) -> ex.Expression:
         """A condition that is tested when an event is bound reads the rule of that event."""
         if not constants_in(condition):
             return condition
         variable = self.layout.places[number].variable
         own = [use.index for use in uses(condition) if use.variable == variable and not use.whole]
         index: ex.AnyIndex = next((i for i in own if i in _AT_HAND or isinstance(i, ex.Nth)), ex.Index.ONE)
-        if when is When.LATER:
+        if when is TestedAt.LATER:
             index = ex.Index.CURRENT
-        elif when is When.FIRST:
+        elif when is TestedAt.FIRST:
             index = ex.Index.FIRST
         elif isinstance(when, ex.Nth):
             index = when
@@ -120,7 +120,7 @@ class JoinedPattern:
 
     def fixed(self, test: ex.SameValue, variable: str, index: ex.AnyIndex) -> ex.Expression:
         """`[attr = parameter]` of one event."""
-        assert isinstance(test.value, Constant)
+        assert isinstance(test.value, SampledLiteral)
 
         def own(part: ex.Expression) -> ex.Expression | None:
             return replace(part, index=index) if isinstance(part, ex.Attribute) else None
@@ -128,7 +128,7 @@ class JoinedPattern:
         read = substitute(read_path(self.query.schema.path(test.attribute), variable, test.span), own)
         return ex.Compare("=", read, ex.Attribute(variable, index, test.value.column), span=test.span)
 
-    def window(self) -> Iterator[tuple[int, When, ex.Expression]]:
+    def window(self) -> Iterator[tuple[int, TestedAt, ex.Expression]]:
         """Each later event is within the window of the rule."""
         query, time = self.query, self.query.schema.roles.time
         starts = {self.layout.places[m.target].variable for m in self.layout.starts if m.target is not None}
@@ -146,7 +146,7 @@ class JoinedPattern:
             if spot.variable == first:
                 if not begun.array:
                     continue
-                index, when = ex.Index.CURRENT, When.LATER
+                index, when = ex.Index.CURRENT, TestedAt.LATER
             passed = ex.Arithmetic("-", ex.Attribute(spot.variable, index, time), start)
             yield number, when, ex.Compare("<", passed, ex.Attribute(spot.variable, index, WINDOW))
 
@@ -169,7 +169,7 @@ class JoinedAutomaton(JoinedPattern):
             if arc.fires is Fires.EVENT:
                 return put(node, attribute(EVENT, ex.Index.ONE))
             if arc.fires is Fires.INSTANT:
-                return put(node, lambda c: ex.Aggregate("first", ex.Attribute(EVENT, ex.Index.EACH, c)))
+                return put(node, lambda c: ex.AggregateCall("first", ex.Attribute(EVENT, ex.Index.EACH, c)))
             raise NotJoinedError("an arc that has no event", (c.parameter for c in constants_in(node)))
 
         values = {name: change(value) for name, value in arc.assigns.items()}
@@ -180,10 +180,10 @@ class JoinedAutomaton(JoinedPattern):
         return put(node, attribute(FIRST, ex.Index.ONE))
 
 
-def certain(pattern: Pattern) -> tuple[str, ...]:
+def certain(pattern: PatternTree) -> tuple[str, ...]:
     """The variables that every match has events of, in the order of the text."""
     match pattern:
-        case Event(variable=str(variable)):
+        case EventPattern(variable=str(variable)):
             return (variable,)
         case Seq(parts=parts) | AnyOrder(parts=parts):
             return tuple(variable for part in parts for variable in certain(part))

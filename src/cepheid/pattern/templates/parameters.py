@@ -8,7 +8,7 @@ from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.calls import MATCHING
 from cepheid.pattern.expressions.functions import UNITS_OF
-from cepheid.pattern.tree.nodes import Automaton, Fires, Negation, Program, Query, Window
+from cepheid.pattern.tree.nodes import AutomatonPattern, Fires, Negation, Program, QueryTree, Window
 from cepheid.pattern.tree.walk import expressions, walk
 
 
@@ -34,7 +34,7 @@ def window_parameter(program: Program, columns: Collection[str]) -> str | None:
     return name if name in columns and name not in elsewhere else None
 
 
-def _names(query: Query) -> Iterator[str]:
+def _names(query: QueryTree) -> Iterator[str]:
     for expression in expressions(query):
         for node in walk(expression):
             if isinstance(node, ex.Name):
@@ -43,12 +43,12 @@ def _names(query: Query) -> Iterator[str]:
                 yield node.set
 
 
-def _windows(query: Query) -> Iterator[str]:
+def _windows(query: QueryTree) -> Iterator[str]:
     yield from _named(query.within)
     yield from _other_windows(query)
 
 
-def _other_windows(query: Query) -> Iterator[str]:
+def _other_windows(query: QueryTree) -> Iterator[str]:
     yield from _named(query.cooldown)
     for node in walk(query.pattern):
         if isinstance(node, Negation):
@@ -60,7 +60,7 @@ def _named(window: Window | None) -> Iterator[str]:
         yield window.amount.name
 
 
-def _shaping(query: Query) -> Iterator[str]:
+def _shaping(query: QueryTree) -> Iterator[str]:
     """What a checked expression has as a part of itself, and not as a value."""
     for expression in expressions(query):
         for node in walk(expression):
@@ -69,7 +69,7 @@ def _shaping(query: Query) -> Iterator[str]:
                     yield name
                 case ex.Like(pattern=pattern) | ex.RLike(pattern=pattern):
                     yield from _names_in(pattern)
-                case ex.Aggregate(share=ex.Expression() as share):
+                case ex.AggregateCall(share=ex.Expression() as share):
                     yield from _names_in(share)
                 case ex.Element(index=index):
                     yield from _names_in(index)
@@ -78,13 +78,13 @@ def _shaping(query: Query) -> Iterator[str]:
                     yield from (found for k in places for one in arguments[k : k + 1] for found in _names_in(one))
                 case ex.Minus(operand=operand) if isinstance(query.pattern, Algebra):
                     yield from _names_in(operand)  # it may be compared with DUR
-    if isinstance(query.pattern, Automaton):
+    if isinstance(query.pattern, AutomatonPattern):
         yield from _shaping_automaton(query.pattern)
     if isinstance(query.pattern, Algebra):
         yield from _lets(query.pattern)
 
 
-def _shaping_automaton(automaton: Automaton) -> Iterator[str]:
+def _shaping_automaton(automaton: AutomatonPattern) -> Iterator[str]:
     """The register at the start, and arcs that have no event at hand."""
     yield from (name for slot in automaton.register for name in _names_in(slot.initial))
     for arc in automaton.arcs:

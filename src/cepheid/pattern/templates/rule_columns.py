@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.expressions.sampled import Constant, Reading
+from cepheid.pattern.expressions.sampled import Reading, SampledLiteral
 from cepheid.pattern.expressions.types import Type
 from cepheid.pattern.tree.uses import ranges
 from cepheid.pattern.tree.walk import substitute, walk
@@ -47,9 +47,9 @@ def power_above(amount: int) -> int:
     return min(1 << (STEP * -(-max(amount - 1, 0).bit_length() // STEP)), 2**62)
 
 
-def constants_in(node: ex.Expression) -> list[Constant]:
+def constants_in(node: ex.Expression) -> list[SampledLiteral]:
     """The constants of the rule that an expression reads."""
-    return [part for part in walk(node) if isinstance(part, Constant)]
+    return [part for part in walk(node) if isinstance(part, SampledLiteral)]
 
 
 Target = Callable[[str], ex.Expression]
@@ -61,9 +61,9 @@ def put(node: ex.Expression, target: Target) -> ex.Expression:
 
     def change(part: ex.Expression) -> ex.Expression | None:
         match part:
-            case Constant(column=column):
+            case SampledLiteral(column=column):
                 return target(column)
-            case ex.Aggregate(argument=argument) if constants_in(argument):
+            case ex.AggregateCall(argument=argument) if constants_in(argument):
                 return replace(part, argument=put(argument, _range_of(argument)))
             case ex.Quantified(condition=condition) if constants_in(condition):
                 each = ranges(condition)[0]

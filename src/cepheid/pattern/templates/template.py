@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.expressions.sampled import Constant
+from cepheid.pattern.expressions.sampled import SampledLiteral
 from cepheid.pattern.expressions.types import INT, Kind, Type, duration
 from cepheid.pattern.templates.joined_algebra import joined_algebra, limits_of
 from cepheid.pattern.templates.joined_pattern import JoinedAutomaton, JoinedPattern
@@ -28,7 +28,7 @@ from cepheid.pattern.templates.rule_columns import (
 )
 from cepheid.pattern.tree.nodes import Strategy
 from cepheid.pattern.tree.scope import EVENT as SEEN
-from cepheid.pattern.tree.scope import Scope
+from cepheid.pattern.tree.scope import VisibleEvents
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +91,24 @@ def _check_same(query: Bound) -> None:
     judged = query.counted or query.automaton is not None or Strategy.PARTITION in query.strategies.values()
     for test in query.same:
         lacking = any(test.attribute not in given for given in (query.schema.roles.types or {}).values())
-        if judged and lacking and isinstance(test.value, Constant):
+        if judged and lacking and isinstance(test.value, SampledLiteral):
             raise NotJoinedError("[attr] of events that do not have it", (test.value.parameter,))
 
 
 def _kept(test: ex.SameValue) -> ex.Expression | None:
     """The value of `[attr = value]`, where it is not a parameter: that is a condition on each event."""
-    return None if isinstance(test.value, Constant) else test.value
+    return None if isinstance(test.value, SampledLiteral) else test.value
 
 
 def _is_needless(test: ex.SameValue, query: Bound) -> bool:
     """Whether `[attr = parameter]` is only a condition on each event: all that pass it agree, and no others count."""
     judged = query.counted or query.schema.roles.types is not None or query.automaton is not None
-    return isinstance(test.value, Constant) and not judged and Strategy.PARTITION not in query.strategies.values()
+    return isinstance(test.value, SampledLiteral) and not judged and Strategy.PARTITION not in query.strategies.values()
 
 
-def _used(query: Bound) -> dict[str, Constant]:
+def _used(query: Bound) -> dict[str, SampledLiteral]:
     """The constants of a query, by column."""
-    found: dict[str, Constant] = {}
+    found: dict[str, SampledLiteral] = {}
     for expression in _all_expressions(query):
         found |= {constant.column: constant for constant in constants_in(expression)}
     return found
@@ -156,6 +156,6 @@ def window_type(schema: Schema) -> Type:
     return INT
 
 
-def _joined_scope(scope: Scope) -> Scope:
+def _joined_scope(scope: VisibleEvents) -> VisibleEvents:
     condition = scope.condition and put(scope.condition, attribute(SEEN, ex.Index.ONE))
     return replace(scope, condition=condition)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from cepheid.errors import PatternError, Span
-from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
+from cepheid.pattern.tree.nodes import AnyOrder, Either, EventPattern, Maybe, Negation, PatternTree, Repeat, Seq
 from cepheid.pattern.tree.walk import rewrite, walk
 
 
@@ -23,16 +23,16 @@ class Component:
     span: Span | None = field(default=None, compare=False)
 
 
-def name_events(pattern: Pattern) -> Pattern:
+def name_events(pattern: PatternTree) -> PatternTree:
     """Give every event a variable: one without gets the name of its type.
 
     >>> name_events(Seq((Event(("E1",)), Event(("E1",)))))
     Seq(parts=(Event(types=('E1',), variable='E1'), Event(types=('E1',), variable='E1_2')))
     """
-    taken = {node.variable for node in walk(pattern) if isinstance(node, Event) and node.variable}
+    taken = {node.variable for node in walk(pattern) if isinstance(node, EventPattern) and node.variable}
 
-    def change(node: Pattern) -> Pattern:
-        if not isinstance(node, Event) or node.variable is not None:
+    def change(node: PatternTree) -> PatternTree:
+        if not isinstance(node, EventPattern) or node.variable is not None:
             return node
         base = "_or_".join(node.types) or "event"
         name = next(n for n in _candidates(base) if n not in taken)
@@ -50,7 +50,7 @@ def _candidates(base: str) -> Iterator[str]:
         number += 1
 
 
-def components(pattern: Pattern) -> tuple[Component, ...]:
+def components(pattern: PatternTree) -> tuple[Component, ...]:
     """All variables of a named pattern in the order of the text; two of the same name are an error."""
     found = tuple(_find(pattern, repeated=False))
     seen: dict[str, Component] = {}
@@ -66,14 +66,14 @@ def components(pattern: Pattern) -> tuple[Component, ...]:
     return found
 
 
-def _find(node: Pattern, *, repeated: bool) -> Iterator[Component]:
+def _find(node: PatternTree, *, repeated: bool) -> Iterator[Component]:
     match node:
-        case Event(types=types, variable=str(variable)):
+        case EventPattern(types=types, variable=str(variable)):
             yield Component(variable, types, array=repeated, span=node.span)
         case Negation(event=event):
             for component in _find(event, repeated=False):
                 yield replace(component, negated=True, span=node.span)
-        case Repeat(body=Event() as body):
+        case Repeat(body=EventPattern() as body):
             for component in _find(body, repeated=True):
                 yield replace(component, indexed=True, can_be_empty=node.low == 0, span=node.span)
         case Repeat(body=body):

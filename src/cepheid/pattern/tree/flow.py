@@ -9,20 +9,20 @@ from cepheid.errors import BindError, PatternError, did_you_mean
 from cepheid.pattern.algebra.flow import MERGED_TYPE, sources_of
 from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.binding.schema import Roles
-from cepheid.pattern.tree.nodes import Event, Program, Query, Stream
+from cepheid.pattern.tree.nodes import EventPattern, FromStream, Program, QueryTree
 from cepheid.pattern.tree.walk import walk
 
-Source = tuple[str | None, ...]
+StreamSource = tuple[str | None, ...]
 """The streams that a query reads: the name of an INTO, or None for the events themselves."""
 
-EVENTS: Source = (None,)
+EVENTS: StreamSource = (None,)
 
 
-def check_flow(program: Program) -> tuple[Source, ...]:
+def check_flow(program: Program) -> tuple[StreamSource, ...]:
     """What each query reads (S13, S25)."""
-    made: dict[str, Query] = {}
+    made: dict[str, QueryTree] = {}
     base: str | None = None
-    sources: list[Source] = []
+    sources: list[StreamSource] = []
     for number, query in enumerate(program.queries):
         if isinstance(query.pattern, Algebra):
             sources.append(sources_of(query.pattern))
@@ -43,7 +43,7 @@ def check_flow(program: Program) -> tuple[Source, ...]:
     return tuple(sources)
 
 
-def _note_made(query: Query, made: dict[str, Query]) -> None:
+def _note_made(query: QueryTree, made: dict[str, QueryTree]) -> None:
     if query.into is not None:
         if query.into in made:
             remedy = "give each INTO, and each LET that other queries read, a different name"
@@ -51,7 +51,7 @@ def _note_made(query: Query, made: dict[str, Query]) -> None:
         made[query.into] = query
 
 
-def _check_name_of_events(stream: Stream, program: Program, base: str | None, *, alone: bool) -> None:
+def _check_name_of_events(stream: FromStream, program: Program, base: str | None, *, alone: bool) -> None:
     """The first name that no INTO writes is that of the events; another one is a mistake.
 
     alone: after the first query, and the only name of its FROM, which is then more likely to be misspelt.
@@ -67,7 +67,7 @@ def _check_name_of_events(stream: Stream, program: Program, base: str | None, *,
         raise PatternError("CEP214", message, remedy, stream.span)
 
 
-def _check_reads(query: Query, source: Source, program: Program) -> None:
+def _check_reads(query: QueryTree, source: StreamSource, program: Program) -> None:
     """All composite events have the type that INTO names, and only FROM reads them."""
     made = {q.into for q in program.queries if q.into is not None}
     for stream, name in zip(query.streams, source, strict=False):
@@ -76,7 +76,7 @@ def _check_reads(query: Query, source: Source, program: Program) -> None:
             other = next(other for other in stream.types if other != name)
             raise BindError("CEP302", f"unknown type '{other}'", remedy, stream.span)
     read = ", ".join(str(name) for name in source)
-    for event in (node for node in walk(query.pattern) if isinstance(node, Event)):
+    for event in (node for node in walk(query.pattern) if isinstance(node, EventPattern)):
         if None not in source and not {*event.types} <= {*source}:
             remedy = f"all events of FROM {read} have the type {read}"
             if len(source) > 1:
@@ -90,7 +90,7 @@ def _check_reads(query: Query, source: Source, program: Program) -> None:
             raise PatternError("CEP214", f"'{name}' is the output of INTO, not an event type", remedy, event.span)
 
 
-def roles_in(source: Source, roles: Roles, query: Query) -> Roles:
+def roles_in(source: StreamSource, roles: Roles, query: QueryTree) -> Roles:
     """The roles that a query is checked with: composite events have a type, and one that nobody declares."""
     if source == EVENTS:
         return roles

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cepheid.errors import PatternError
-from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Window
+from cepheid.pattern.tree.nodes import AnyOrder, Either, EventPattern, Maybe, Negation, PatternTree, Repeat, Seq, Window
 from cepheid.pattern.tree.walk import children, walk
 
 
-class Step(Enum):
+class MarkAction(Enum):
     """What a mark says of its loop or negation."""
 
     ENTER = "enter"
@@ -30,7 +30,7 @@ class Step(Enum):
 class Mark:
     """A step and the number of the loop, or of the negation for ABSENT."""
 
-    step: Step
+    step: MarkAction
     number: int
 
 
@@ -44,23 +44,23 @@ class Move:
     @property
     def repeats(self) -> bool:
         """Whether the move repeats the loop that its place completes (a *take* of SASE+ 3.1)."""
-        return self._first() is Step.AGAIN
+        return self._first() is MarkAction.AGAIN
 
     @property
     def leaves(self) -> bool:
         """Whether the move leaves the loop that its place completes (a *proceed*)."""
-        return self._first() is Step.EXIT
+        return self._first() is MarkAction.EXIT
 
-    def _first(self) -> Step | None:
+    def _first(self) -> MarkAction | None:
         # What is absent or passed over at the end of a round does not end it.
-        return next((m.step for m in self.marks if m.step not in (Step.ABSENT, Step.SKIP)), None)
+        return next((m.step for m in self.marks if m.step not in (MarkAction.ABSENT, MarkAction.SKIP)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where an event is bound. `later`: the variables that come after it; `loops`: outermost first."""
 
-    event: Event
+    event: EventPattern
     later: frozenset[str]
     loops: tuple[int, ...]
 
@@ -72,10 +72,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class AbsentEvent:
     """Where an event must be absent; `loops`: outermost first; `period`: for how long, if the query says so (S26)."""
 
-    event: Event
+    event: EventPattern
     loops: tuple[int, ...]
     period: Window | None = None
 
@@ -103,7 +103,7 @@ class Layout:
 
     places: tuple[Place, ...]
     loops: tuple[Loop, ...]
-    negations: tuple[Absent, ...]
+    negations: tuple[AbsentEvent, ...]
     starts: tuple[Move, ...]
     moves: tuple[tuple[Move, ...], ...]
 
@@ -112,9 +112,9 @@ MAX_PLACES = 1_024
 """AND of eight events, each laid out once for each set of the others that can come after it: 8 * 2**7 places."""
 
 
-def check_orders(pattern: Pattern) -> int:
+def check_orders(pattern: PatternTree) -> int:
     """How many places a pattern takes; an AND that would take too many is refused."""
-    places = isinstance(pattern, Event) + sum(check_orders(part) for part in children(pattern))
+    places = isinstance(pattern, EventPattern) + sum(check_orders(part) for part in children(pattern))
     if isinstance(pattern, AnyOrder):
         places *= 2 ** (len(pattern.parts) - 1)
         if places > MAX_PLACES:
@@ -127,7 +127,7 @@ def check_orders(pattern: Pattern) -> int:
     return places
 
 
-def lay_out(pattern: Pattern) -> Layout:
+def lay_out(pattern: PatternTree) -> Layout:
     """Lay out a named pattern.
 
     >>> lay_out(Seq((Event(("A",), "a"), Event(("B",), "b")))).moves[0]
@@ -158,7 +158,7 @@ class _Numbered:
     what was, so the orders share it: of each operand there is one copy for each set of operands left after it.
     """
 
-    node: Pattern
+    node: PatternTree
     number: int
     parts: tuple[_Numbered, ...] = ()
     copies: Mapping[tuple[int, _Left], _Numbered] = field(default_factory=dict)
@@ -170,17 +170,17 @@ class _Drafts:
     def __init__(self) -> None:
         self.places: list[Place] = []
         self.loops: list[Loop] = []
-        self.negations: list[Absent] = []
+        self.negations: list[AbsentEvent] = []
         self.moves: list[list[Move]] = []
 
-    def number(self, node: Pattern, later: frozenset[str], loops: tuple[int, ...]) -> _Numbered:
+    def number(self, node: PatternTree, later: frozenset[str], loops: tuple[int, ...]) -> _Numbered:
         match node:
-            case Event():
+            case EventPattern():
                 self.places.append(Place(node, later, loops))
                 self.moves.append([])
                 return _Numbered(node, len(self.places) - 1)
             case Negation(event=event, period=period):
-                self.negations.append(Absent(event, loops, period))
+                self.negations.append(AbsentEvent(event, loops, period))
                 return _Numbered(node, len(self.negations) - 1)
             case Repeat(body=body, low=low, high=high):
                 loop = len(self.loops)
@@ -213,12 +213,12 @@ class _Drafts:
     def first(self, node: _Numbered) -> list[Move]:
         """The ways to the first event of a pattern."""
         match node.node:
-            case Event():
+            case EventPattern():
                 return [Move((), node.number)]
             case Negation():
                 return []
             case Repeat():
-                return [_before((Mark(Step.ENTER, node.number),), move) for move in self.first(node.parts[0])]
+                return [_before((Mark(MarkAction.ENTER, node.number),), move) for move in self.first(node.parts[0])]
             case Seq():
                 return self.sequence(node.parts, [])
             case AnyOrder(parts=parts):
@@ -260,12 +260,12 @@ class _Drafts:
     def empty(self, node: _Numbered) -> list[tuple[Mark, ...]]:
         """The ways through a pattern that bind no event."""
         match node.node:
-            case Event():
+            case EventPattern():
                 return []
             case Negation():
-                return [(Mark(Step.ABSENT, node.number),)]
+                return [(Mark(MarkAction.ABSENT, node.number),)]
             case Repeat():
-                return [(Mark(Step.SKIP, node.number),)] if self.loops[node.number].low == 0 else []
+                return [(Mark(MarkAction.SKIP, node.number),)] if self.loops[node.number].low == 0 else []
             case Maybe():
                 return [()]
             case Seq():
@@ -281,13 +281,13 @@ class _Drafts:
     def link(self, node: _Numbered, after: list[Move]) -> None:
         """Write down the moves of all places of a pattern, given what comes after it."""
         match node.node:
-            case Event():
+            case EventPattern():
                 self.moves[node.number] += after
             case Negation():
                 pass
             case Repeat():
-                again = [_before((Mark(Step.AGAIN, node.number),), move) for move in self.first(node.parts[0])]
-                leave = [_before((Mark(Step.EXIT, node.number),), move) for move in after]
+                again = [_before((Mark(MarkAction.AGAIN, node.number),), move) for move in self.first(node.parts[0])]
+                leave = [_before((Mark(MarkAction.EXIT, node.number),), move) for move in after]
                 self.link(node.parts[0], again + leave)
             case Seq():
                 for k, part in enumerate(node.parts):
@@ -305,7 +305,7 @@ def _before(marks: tuple[Mark, ...], move: Move) -> Move:
     return Move(marks + move.marks, move.target)
 
 
-def _all(parts: tuple[Pattern, ...]) -> _Left:
+def _all(parts: tuple[PatternTree, ...]) -> _Left:
     return tuple(range(len(parts)))
 
 
@@ -322,12 +322,12 @@ def _copies(left: _Left, seen: set[_Left]) -> Iterator[tuple[int, _Left]]:
             yield from _copies(_without(left, k), seen)
 
 
-def _variables(pattern: Pattern) -> frozenset[str]:
+def _variables(pattern: PatternTree) -> frozenset[str]:
     negated = {id(node.event) for node in walk(pattern) if isinstance(node, Negation)}
     return frozenset(
         node.variable
         for node in walk(pattern)
-        if isinstance(node, Event) and node.variable is not None and id(node) not in negated
+        if isinstance(node, EventPattern) and node.variable is not None and id(node) not in negated
     )
 
 
@@ -337,7 +337,7 @@ def _unique(moves: list[Move]) -> list[Move]:
 
 def absences(moves: Iterable[Move]) -> Iterator[int]:
     """The numbers of the negations that some moves cross."""
-    return (mark.number for move in moves for mark in move.marks if mark.step is Step.ABSENT)
+    return (mark.number for move in moves for mark in move.marks if mark.step is MarkAction.ABSENT)
 
 
 def always_bound(layout: Layout) -> frozenset[str]:

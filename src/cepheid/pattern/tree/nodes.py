@@ -10,14 +10,14 @@ from cepheid.pattern.expressions.nodes import Expression, Literal, Name
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class PatternTree:
     """A node of the PATTERN clause."""
 
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Event(Pattern):
+class EventPattern(PatternTree):
     """`Shelf a`, `ANY(Shelf, Exit) a`; without a variable it is named by its type. No types: `* a`, any event."""
 
     types: tuple[str, ...]
@@ -25,48 +25,48 @@ class Event(Pattern):
 
 
 @dataclass(frozen=True, slots=True)
-class Negation(Pattern):
+class Negation(PatternTree):
     """`!(Register b)`: no such event there. `period`: for how long, of `!(Register b) FOR 10 minutes` (S26)."""
 
-    event: Event
+    event: EventPattern
     period: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat(Pattern):
+class Repeat(PatternTree):
     """`+ * {n,m}` of an event or of a group; its variables are arrays."""
 
-    body: Pattern
+    body: PatternTree
     low: int
     high: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe(Pattern):
+class Maybe(PatternTree):
     """`?`: once or not at all; its variables stay single."""
 
-    body: Pattern
+    body: PatternTree
 
 
 @dataclass(frozen=True, slots=True)
-class Seq(Pattern):
+class Seq(PatternTree):
     """One after the other."""
 
-    parts: tuple[Pattern, ...]
+    parts: tuple[PatternTree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either(Pattern):
+class Either(PatternTree):
     """`OR(p, q)`: the union of the matches."""
 
-    parts: tuple[Pattern, ...]
+    parts: tuple[PatternTree, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AnyOrder(Pattern):
+class AnyOrder(PatternTree):
     """`AND(p, q)`: all of them, in any order."""
 
-    parts: tuple[Pattern, ...]
+    parts: tuple[PatternTree, ...]
 
 
 class Fires(Enum):
@@ -79,7 +79,7 @@ class Fires(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class RegisterSlot:
     """`balance INT = 0`: a field of the register, the name of its type, and its value at the start."""
 
     name: str
@@ -89,7 +89,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assignment:
     """`balance = r.balance + 1`: what an arc puts into a field."""
 
     name: str
@@ -98,7 +98,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Arc:
+class ArcClause:
     """`ARC done: q2 -> q3 ON Stock WHEN … SET …`. No types: an event of any type.
 
     ignores: it is written as `IGNORE q2 WHEN …`, a loop that changes nothing.
@@ -111,7 +111,7 @@ class Arc:
     name: str | None = None
     types: tuple[str, ...] = ()
     condition: Expression | None = None
-    assigns: tuple[Assign, ...] = ()
+    assigns: tuple[Assignment, ...] = ()
     ignores: bool = False
     since: int | None = None
     until: int | None = None
@@ -119,13 +119,13 @@ class Arc:
 
 
 @dataclass(frozen=True, slots=True)
-class Automaton(Pattern):
+class AutomatonPattern(PatternTree):
     """`AUTOMATON q0 -> q3`: states, a register and arcs of the user's own (S18)."""
 
     start: str
     finals: tuple[str, ...]
-    register: tuple[Slot, ...] = ()
-    arcs: tuple[Arc, ...] = ()
+    register: tuple[RegisterSlot, ...] = ()
+    arcs: tuple[ArcClause, ...] = ()
 
 
 class Strategy(Enum):
@@ -171,7 +171,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class FromStream:
     """`FROM stream(A, B)`: a stream that a query reads, and the types that it sees of it (S25). No types: all."""
 
     name: str
@@ -180,7 +180,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class KeyColumn:
     """A column of PARTITION BY, or a field of a struct in it: `payload.user`."""
 
     name: str
@@ -194,7 +194,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Return:
+class ReturnItem:
     """`expression AS name`."""
 
     expression: Expression
@@ -203,18 +203,18 @@ class Return:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class QueryTree:
     """One query. `where` holds the conjuncts in the order of the text."""
 
-    pattern: Pattern
-    streams: tuple[Stream, ...] = ()  # of FROM; none: the events
+    pattern: PatternTree
+    streams: tuple[FromStream, ...] = ()  # of FROM; none: the events
     sees: Expression | None = None  # the condition of FROM
     strategies: tuple[Selection, ...] = ()
     where: tuple[Expression, ...] = ()
-    partition_by: tuple[Column, ...] = ()
+    partition_by: tuple[KeyColumn, ...] = ()
     within: Window | None = None
     having: Expression | None = None
-    returns: tuple[Return, ...] = ()
+    returns: tuple[ReturnItem, ...] = ()
     into: str | None = None
     output: Output = Output.ALL
     cooldown: Window | None = None
@@ -226,4 +226,4 @@ class Query:
 class Program:
     """Queries that may feed each other: INTO names what a later FROM reads."""
 
-    queries: tuple[Query, ...]
+    queries: tuple[QueryTree, ...]

@@ -10,8 +10,8 @@ from cepheid.pattern.binding.schema import Roles
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import Params, resolve_condition
 from cepheid.pattern.expressions.paths import read_path
-from cepheid.pattern.tree.flow import Source
-from cepheid.pattern.tree.nodes import Arc, Automaton, Event, Query
+from cepheid.pattern.tree.flow import StreamSource
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, EventPattern, QueryTree
 from cepheid.pattern.tree.walk import rewrite, walk
 
 EVENT = ""
@@ -19,14 +19,14 @@ EVENT = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class VisibleEvents:
     """The events that a query sees: those of some types, all if there are none, for which the condition is TRUE."""
 
     types: tuple[str, ...] = ()
     condition: ex.Expression | None = None
 
 
-def types_seen(query: Query, source: Source) -> tuple[str, ...]:
+def types_seen(query: QueryTree, source: StreamSource) -> tuple[str, ...]:
     """The types that FROM lists; none if it sees every event of its streams."""
     streams = list(zip(query.streams, source, strict=False))
     if not any(stream.types for stream, _ in streams) or any(not s.types and name is None for s, name in streams):
@@ -34,7 +34,7 @@ def types_seen(query: Query, source: Source) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for stream, _ in streams for name in stream.types or (stream.name,)))
 
 
-def resolve_scope(query: Query, params: Params, variables: Collection[str]) -> ex.Expression | None:
+def resolve_scope(query: QueryTree, params: Params, variables: Collection[str]) -> ex.Expression | None:
     """The condition of FROM, with parameters put in and names as attributes of the event at hand."""
     if query.sees is None:
         return None
@@ -44,7 +44,7 @@ def resolve_scope(query: Query, params: Params, variables: Collection[str]) -> e
         return isinstance(node, ex.Attribute) and node.index is ex.Index.ONE and node.variable not in variables
 
     for node in walk(query.sees):
-        of_match = isinstance(node, ex.Attribute | ex.Rows | ex.Length | ex.Aggregate | ex.SameValue)
+        of_match = isinstance(node, ex.Attribute | ex.Rows | ex.Length | ex.AggregateCall | ex.SameValue)
         if of_match and not is_field(node):
             raise PatternError(
                 "CEP222",
@@ -65,7 +65,7 @@ def resolve_scope(query: Query, params: Params, variables: Collection[str]) -> e
     return resolve_condition(rewrite(query.sees, with_field), params, EVENT)
 
 
-def check_scope(types: tuple[str, ...], query: Query, roles: Roles) -> None:
+def check_scope(types: tuple[str, ...], query: QueryTree, roles: Roles) -> None:
     """Types that a query sees exist, and it names no others."""
     if not types:
         return
@@ -76,8 +76,8 @@ def check_scope(types: tuple[str, ...], query: Query, roles: Roles) -> None:
     for name in types:
         if roles.types is not None and name not in roles.types:
             raise BindError("CEP302", f"unknown type '{name}'", did_you_mean(name, roles.types, "types"), span)
-    named: list[Event | Arc] = [node for node in walk(query.pattern) if isinstance(node, Event)]
-    if isinstance(query.pattern, Automaton):
+    named: list[EventPattern | ArcClause] = [node for node in walk(query.pattern) if isinstance(node, EventPattern)]
+    if isinstance(query.pattern, AutomatonPattern):
         named += query.pattern.arcs
     for event in named:
         for name in event.types:

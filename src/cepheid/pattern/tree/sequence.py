@@ -13,7 +13,7 @@ from cepheid.errors import PatternError
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.nodes import Event, Negation, Output, Pattern, Program, Repeat, Seq, Strategy
+from cepheid.pattern.tree.nodes import EventPattern, Negation, Output, PatternTree, Program, Repeat, Seq, Strategy
 
 _CONTIGUOUS = (Strategy.STRICT, Strategy.PARTITION)
 _ONE = ex.Literal(1, INT)
@@ -33,7 +33,7 @@ def sequenced(program: Program, column: str, strategies: Iterable[Strategy]) -> 
     return Program((replace(query, pattern=pattern, where=(*query.where, *conditions)),))
 
 
-def _consecutive(pattern: Pattern, column: str) -> Iterator[ex.Expression]:
+def _consecutive(pattern: PatternTree, column: str) -> Iterator[ex.Expression]:
     """Each event has the number after that of the event before."""
 
     def number(variable: str, index: ex.Index) -> ex.Expression:
@@ -49,9 +49,9 @@ def _consecutive(pattern: Pattern, column: str) -> Iterator[ex.Expression]:
         match part:
             case Negation() if part not in (pattern.parts[0], pattern.parts[-1]):  # nothing can be there anyhow
                 continue
-            case Event(variable=str(name)):
+            case EventPattern(variable=str(name)):
                 first = last = number(name, ex.Index.ONE)
-            case Repeat(body=Event(variable=str(name)), low=low) if low > 0:
+            case Repeat(body=EventPattern(variable=str(name)), low=low) if low > 0:
                 first, last = number(name, ex.Index.FIRST), number(name, ex.Index.LAST)
                 yield follows(number(name, ex.Index.CURRENT), number(name, ex.Index.PREVIOUS))
             case _:

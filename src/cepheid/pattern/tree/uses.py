@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cepheid.pattern.expressions.nodes import (
     QUANTIFIERS,
-    Aggregate,
+    AggregateCall,
     AnyIndex,
     Attribute,
     Back,
@@ -47,7 +47,7 @@ def uses(node: Expression, aggregate: str | None = None) -> tuple[Use, ...]:
             return (Use(node, variable, index, whole, counts),)
         case Length(variable=variable):
             return (Use(node, variable, Index.LAST, whole=True, counts=True),)
-        case Aggregate(function=function, argument=argument, filter=condition):
+        case AggregateCall(function=function, argument=argument, filter=condition):
             return (*uses(argument, function), *(uses(condition, function) if condition is not None else ()))
         case Quantified(quantifier=quantifier, condition=condition):
             return uses(condition, quantifier)
@@ -59,7 +59,7 @@ def ranges(node: Expression) -> tuple[Attribute, ...]:
     match node:
         case Attribute(index=index) if index in RANGES:
             return (node,)
-        case Aggregate():
+        case AggregateCall():
             return ()
     return tuple(found for child in children(node) for found in ranges(child))
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from cepheid.pattern.algebra.tree import Algebra, Term
 from cepheid.pattern.algebra.walk import algebra_expressions, rewrite_algebra, term_depth, terms
 from cepheid.pattern.expressions.nodes import And, Expression
-from cepheid.pattern.tree.nodes import Automaton, Pattern, Query
+from cepheid.pattern.tree.nodes import AutomatonPattern, PatternTree, QueryTree
 
-N = TypeVar("N", bound=Expression | Pattern)
+N = TypeVar("N", bound=Expression | PatternTree)
 
 
 _KNOWN: dict[type[Any], tuple[type[Any], tuple[str, ...]]] = {}
@@ -20,7 +20,7 @@ _KNOWN: dict[type[Any], tuple[type[Any], tuple[str, ...]]] = {}
 def _known(node: type[Any]) -> tuple[type[Any], tuple[str, ...]]:
     """The kind of tree that a node is of, and its fields."""
     if node not in _KNOWN:
-        kinds: tuple[type[Any], ...] = (Expression, Pattern)
+        kinds: tuple[type[Any], ...] = (Expression, PatternTree)
         kind = next(kind for kind in kinds if issubclass(node, kind))
         _KNOWN[node] = kind, parts_of(node)
     return _KNOWN[node]
@@ -79,11 +79,11 @@ def substitute(node: Expression, change: Callable[[Expression], Expression | Non
     return replace(node, **changes) if changes else node
 
 
-def expressions(query: Query) -> Iterator[Expression]:
+def expressions(query: QueryTree) -> Iterator[Expression]:
     """All expressions of a query: FROM, those of an automaton or of CESAR, WHERE, HAVING, RETURN."""
     if query.sees is not None:
         yield query.sees
-    if isinstance(query.pattern, Automaton):
+    if isinstance(query.pattern, AutomatonPattern):
         yield from automaton_expressions(query.pattern)
     if isinstance(query.pattern, Algebra):
         yield from algebra_expressions(query.pattern)
@@ -93,10 +93,10 @@ def expressions(query: Query) -> Iterator[Expression]:
     yield from (item.expression for item in query.returns)
 
 
-def rewrite_expressions(query: Query, change: Callable[[Expression], Expression]) -> Query:
+def rewrite_expressions(query: QueryTree, change: Callable[[Expression], Expression]) -> QueryTree:
     """The query with `change` applied to each of its expressions as a whole."""
     pattern = query.pattern
-    if isinstance(pattern, Automaton):
+    if isinstance(pattern, AutomatonPattern):
         pattern = rewrite_automaton(pattern, change)
     elif isinstance(pattern, Algebra):
         pattern = rewrite_algebra(pattern, change)
@@ -109,7 +109,7 @@ def rewrite_expressions(query: Query, change: Callable[[Expression], Expression]
     )
 
 
-def automaton_expressions(automaton: Automaton) -> Iterator[Expression]:
+def automaton_expressions(automaton: AutomatonPattern) -> Iterator[Expression]:
     """The values of the register at the start, then what each arc asks and assigns."""
     yield from (slot.initial for slot in automaton.register)
     for arc in automaton.arcs:
@@ -118,7 +118,7 @@ def automaton_expressions(automaton: Automaton) -> Iterator[Expression]:
         yield from (assign.value for assign in arc.assigns)
 
 
-def rewrite_automaton(automaton: Automaton, change: Callable[[Expression], Expression]) -> Automaton:
+def rewrite_automaton(automaton: AutomatonPattern, change: Callable[[Expression], Expression]) -> AutomatonPattern:
     """The automaton with `change` applied to each of its expressions as a whole."""
     arcs = (
         replace(
@@ -143,10 +143,10 @@ MAX_DEPTH = 100
 """Deeper trees are refused: every later stage walks them recursively."""
 
 
-def depth(node: Expression | Pattern) -> int:
+def depth(node: Expression | PatternTree) -> int:
     """How deep a tree is, found without recursion."""
     deepest = 0
-    stack: list[tuple[Expression | Pattern, int]] = [(node, 1)]
+    stack: list[tuple[Expression | PatternTree, int]] = [(node, 1)]
     while stack:
         current, level = stack.pop()
         deepest = max(deepest, level)
@@ -154,11 +154,11 @@ def depth(node: Expression | Pattern) -> int:
     return deepest
 
 
-def too_deep(query: Query) -> Expression | Pattern | Term | None:
+def too_deep(query: QueryTree) -> Expression | PatternTree | Term | None:
     """The part of a query that is nested too deeply, if there is one."""
     if isinstance(query.pattern, Algebra):
         deep = next((term for term in terms(query.pattern) if term_depth(term) > MAX_DEPTH), None)
         if deep is not None:
             return deep
-    parts: list[Expression | Pattern] = [query.pattern, *expressions(query)]
+    parts: list[Expression | PatternTree] = [query.pattern, *expressions(query)]
     return next((part for part in parts if depth(part) > MAX_DEPTH), None)

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.read_rules import TEMPLATE, with_parameters
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError
 from cepheid.pattern.binding.schema import Schema
-from cepheid.spark.many.split import Part, Way, filled, parts_of
+from cepheid.spark.many.split import RuleSplit, VariantRules, filled, parts_of
 from cepheid.spark.many.steady import Steadily
 
 
@@ -33,9 +33,9 @@ def by_ids(rules: RuleSet) -> RuleSet:
     return replace(rules, rules=tuple(moved), ids=rules.names(wanted))
 
 
-def arranged(ways: Sequence[Way], parts: Sequence[Part], ids: pa.Array) -> tuple[list[Way], Any]:
+def arranged(ways: Sequence[RuleSplit], parts: Sequence[VariantRules], ids: pa.Array) -> tuple[list[RuleSplit], Any]:
     """Other rules in the buckets of some ways; also the numbers of those that fit none of these."""
-    own: list[list[Part]] = [[] for _ in ways]
+    own: list[list[VariantRules]] = [[] for _ in ways]
     left: list[Any] = [np.zeros(0, np.int64)]
     for part in parts:
         place = next((k for k, way in enumerate(ways) if _fits(part, way)), None)
@@ -46,13 +46,13 @@ def arranged(ways: Sequence[Way], parts: Sequence[Part], ids: pa.Array) -> tuple
     return [_with(way, mine, ids) for way, mine in zip(ways, own, strict=True)], np.concatenate(left)
 
 
-def _fits(part: Part, way: Way) -> bool:
+def _fits(part: VariantRules, way: RuleSplit) -> bool:
     if way.column is not None:
         return way.column in part.constants
     return all(path in part.key for path in way.key)
 
 
-def _with(way: Way, parts: Sequence[Part], ids: pa.Array) -> Way:
+def _with(way: RuleSplit, parts: Sequence[VariantRules], ids: pa.Array) -> RuleSplit:
     if not parts:
         nobody = np.zeros(0, np.int64)
         return replace(way, numbers=nobody, places=None if way.key else nobody, values=None)
@@ -74,10 +74,10 @@ def with_all_parameters(rules: RuleSet, columns: Sequence[str], id: str) -> Rule
     return replace(rules, templates=templates)
 
 
-def forms_to_come(rules: RuleSet, columns: pa.Schema, options: Options, schema: Schema) -> list[Part]:
+def forms_to_come(rules: RuleSet, columns: pa.Schema, options: SharedOptions, schema: Schema) -> list[VariantRules]:
     """How events would be divided for the first rules of templates that have none."""
     used = {some.template for some in rules.rules}
-    found: list[Part] = []
+    found: list[VariantRules] = []
     for number, template in enumerate(rules.templates):
         if number in used or template.texts:
             continue

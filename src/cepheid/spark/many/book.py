@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.many.lifetimes import NEVER
-from cepheid.engine.stream.parts import Sink, Source
+from cepheid.engine.stream.parts import PartSource, Sink
 
 Life = tuple[int, int]
 """Since when and until when a rule lives, in ticks."""
@@ -37,7 +37,7 @@ class Book:
         return pa.table(dict(zip(("id", "since", "until"), columns, strict=True)))
 
 
-def read_book(saved: Mapping[str, Any], source: Source) -> Book:
+def read_book(saved: Mapping[str, Any], source: PartSource) -> Book:
     """Read a book; a worker reads each once."""
     mark = saved["mark"]
     if mark in _BOOKS:
@@ -62,7 +62,7 @@ _ROOM = 4
 _BOOKS: dict[str, Book] = {}
 
 
-class Base:
+class InitialRules:
     """The rules that a stream began with, found by their ids."""
 
     def __init__(self, ids: pa.Array, numbers: Any) -> None:

@@ -14,16 +14,16 @@ from cepheid.api.many.compared import only
 from cepheid.api.many.session import ManySession
 from cepheid.api.queries import Queries, Rereading
 from cepheid.engine.encoding.times import from_ticks
-from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.stream.parts import FlatSink, FlatSource
 from cepheid.engine.stream.rows import Arrival
 from cepheid.pattern.binding.schema import Schema
-from cepheid.spark.many.book import Base, Book, read_book
+from cepheid.spark.many.book import Book, InitialRules, read_book
 from cepheid.spark.many.changes import Decided, ManyControl, Rulings
 from cepheid.spark.many.shipped import Shipped
-from cepheid.spark.many.split import Way
+from cepheid.spark.many.split import RuleSplit
 from cepheid.spark.many.worker import ManyWorker
 from cepheid.spark.packing import PackedEvents
 from cepheid.spark.state.bucket import due_after, explaining_the_watermark
@@ -60,7 +60,7 @@ class ManyBuckets:
         """The bucket of each slot."""
         return {slot(bucket): bucket for bucket in range(self.count)}
 
-    def way_of(self, bucket: int) -> Way:
+    def way_of(self, bucket: int) -> RuleSplit:
         """The way that a bucket is of."""
         _, ways = self.worker.shipped.load()
         return next(way for way in ways if way.first <= bucket < way.first + way.buckets)
@@ -89,7 +89,7 @@ class ManyBuckets:
             every = np.concatenate([some.numbers for some in rules.rules] or [np.zeros(0, np.int64)])
             _RULINGS.clear()
             reading = self.reading
-            queries, base = Queries.of(rules, reading), Base(rules.ids, every)
+            queries, base = Queries.of(rules, reading), InitialRules(rules.ids, every)
             columns = self.worker.match_schema if self.worker.own else None
             _RULINGS[known] = Rulings(queries, base, ways, self.schema, reading.id, reading.listed, columns)
         return _RULINGS[known]
@@ -121,7 +121,7 @@ _DECIDED: dict[Any, Decided] = {}
 class ManyOutput:
     """What a bucket did in a micro-batch: the new matches, the events that it took in, and those that were late."""
 
-    matches: list[Found]
+    matches: list[RuleMatches]
     rules: RuleSet
     events: int
     late: int
@@ -234,7 +234,7 @@ class ManyBucket:
         control: which rules come and go. That changes nothing before the watermark, and so no match that was given.
         """
         now = None if watermark is None else watermark * self.ticks_per_ms
-        found: list[Found] = []
+        found: list[RuleMatches] = []
         counts = self._take_in(arrived, late) if chained else (0, 0)
         session = self.session
         if now is not None and now != self.watermark:

@@ -26,9 +26,9 @@ from cepheid.engine.many.rules import TEXT, RuleSet
 from cepheid.errors import CepheidError, InputError, PatternError, UsageError, did_you_mean
 from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.many.arranged import arranged
-from cepheid.spark.many.book import Base, Book, Life, remembered
+from cepheid.spark.many.book import Book, InitialRules, Life, remembered
 from cepheid.spark.many.columns import of_other_columns
-from cepheid.spark.many.split import Way, parts_of
+from cepheid.spark.many.split import RuleSplit, parts_of
 from cepheid.spark.packing import unpack
 
 ACTION, AT = "action", "at"
@@ -67,7 +67,7 @@ class Added:
 
 
 @dataclass(frozen=True)
-class Step:
+class TimedChange:
     """What happens at a time, in ticks: first rules go, by their ids, then others come, by their numbers."""
 
     at: int
@@ -79,7 +79,7 @@ class Step:
 class Decided:
     """What becomes of some rows."""
 
-    steps: Sequence[Step]
+    steps: Sequence[TimedChange]
     refused: Sequence[Refused]
     book: Book
 
@@ -92,8 +92,8 @@ class Rulings:
     """
 
     queries: Queries
-    base: Base
-    ways: Sequence[Way]
+    base: InitialRules
+    ways: Sequence[RuleSplit]
     schema: Schema
     id: str
     listed: bool
@@ -119,14 +119,14 @@ class Rulings:
         errors = {n: error for n in rows.order if (error := rows.wrong(n, watermark, shown)) is not None}
         added = dict(self._read(rows, [n for n in rows.order if n not in errors], errors))
         lives: dict[Any, Life] = dict(book.lives)
-        steps: dict[int, Step] = {}
+        steps: dict[int, TimedChange] = {}
         for n in rows.order:
             id, at, action = rows.ids[n], rows.times[n], rows.actions[n]
             if n not in errors:
                 life = lives.get(id) or self.base.life(id)
                 error = self._clash(id, action, at, life, shown)
                 if error is None:
-                    step = steps.setdefault(at, Step(at))
+                    step = steps.setdefault(at, TimedChange(at))
                     if action != "add":
                         assert life is not None
                         lives[id] = life[0], at

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.written_rules import read_rule_set
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.stream.snapshot import from_bytes
@@ -45,7 +45,7 @@ def stored_body(spark: SparkSession, checkpoint: str, number: int, control: Cont
 def stored_rules(body: bytes, like: Queries) -> RuleSet:
     """The rules of a checkpoint. like: queries with the same options."""
     header, source = from_bytes(body)
-    options: Options = like.options
+    options: SharedOptions = like.options
     known = RuleSet(like.rules.templates, (), pa.array([], pa.string()), options.roles)
     try:
         return read_rule_set(header["rules"], source, known, options)

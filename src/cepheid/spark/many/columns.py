@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.api.many.many_matches import QUERY
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.read_rules import TEMPLATE, example
-from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet, Template
 from cepheid.engine.matches.long_form import EVENTS, events_type
 from cepheid.errors import UsageError
@@ -34,7 +34,7 @@ def common_schema(rules: RuleSet, events: pa.Schema) -> pa.Schema:
     )
 
 
-def own_schema(rules: RuleSet, options: Options, events: pa.Schema) -> pa.Schema:
+def own_schema(rules: RuleSet, options: SharedOptions, events: pa.Schema) -> pa.Schema:
     """The columns that the matches have, where all queries have the same ones."""
     schemas = list(_schemas(rules, options, events))
     if any(not schema.equals(schemas[0]) for schema in schemas[1:]):
@@ -46,14 +46,14 @@ def own_schema(rules: RuleSet, options: Options, events: pa.Schema) -> pa.Schema
     return schemas[0].insert(0, pa.field(QUERY, _id_type(rules)))
 
 
-def of_other_columns(rules: RuleSet, options: Options, events: pa.Schema, columns: pa.Schema) -> Iterator[Any]:
+def of_other_columns(rules: RuleSet, options: SharedOptions, events: pa.Schema, columns: pa.Schema) -> Iterator[Any]:
     """The numbers of rules whose matches do not have some columns, of which the first is the id."""
     for some, schema in zip(rules.rules, _schemas(rules, options, events), strict=True):
         if [(field.name, field.type) for field in schema] != [(field.name, field.type) for field in columns][1:]:
             yield some.numbers
 
 
-def _schemas(rules: RuleSet, options: Options, events: pa.Schema) -> Iterator[pa.Schema]:
+def _schemas(rules: RuleSet, options: SharedOptions, events: pa.Schema) -> Iterator[pa.Schema]:
     for some in rules.rules:
         template = rules.templates[some.template]
         yield match_schema(options.query(template, example(template, some)), events)
@@ -63,7 +63,7 @@ def _id_type(rules: RuleSet) -> pa.DataType:
     return pa.int64() if pa.types.is_integer(rules.ids.type) else pa.string()
 
 
-def rows_with_events(found: Found, rules: RuleSet, schema: pa.Schema) -> pa.Table:
+def rows_with_events(found: RuleMatches, rules: RuleSet, schema: pa.Schema) -> pa.Table:
     """Matches with the columns that all have."""
     table = found.matches.to_events(schema.field(EVENTS).type)
     name = _name(rules.templates[found.template])
@@ -71,7 +71,7 @@ def rows_with_events(found: Found, rules: RuleSet, schema: pa.Schema) -> pa.Tabl
     return pa.table(dict(zip(schema.names, columns, strict=True))).cast(schema)
 
 
-def own_rows(found: Found, rules: RuleSet, schema: pa.Schema) -> pa.Table:
+def own_rows(found: RuleMatches, rules: RuleSet, schema: pa.Schema) -> pa.Table:
     """Matches with their own columns."""
     return found.matches.to_arrow().add_column(0, QUERY, rules.names(found.numbers)).cast(schema)
 

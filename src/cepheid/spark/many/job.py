@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from cepheid.engine.many.rules import RuleSet
 from cepheid.errors import UsageError, did_you_mean
 from cepheid.spark.many.options import ManyOptions
-from cepheid.spark.many.split import Way
+from cepheid.spark.many.split import RuleSplit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ class ManyJob:
     df: DataFrame
     queries: Queries
     rules: RuleSet
-    ways: list[Way]
+    ways: list[RuleSplit]
     events: pa.Schema
     options: ManyOptions
 

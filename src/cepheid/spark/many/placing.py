@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.spark.job import after_watermark
-from cepheid.spark.many.split import Way
+from cepheid.spark.many.split import RuleSplit
 from cepheid.spark.many.steady import hash_of
 from cepheid.spark.names import column_named
 from cepheid.spark.stream.buckets import bucket_of
@@ -18,7 +18,7 @@ from cepheid.spark.worker import SLICE
 _VALUE, _BUCKET = "__cepheid_value", "__cepheid_bucket"
 
 
-def placed(df: DataFrame, ways: Sequence[Way], events: pa.Schema) -> DataFrame:
+def placed(df: DataFrame, ways: Sequence[RuleSplit], events: pa.Schema) -> DataFrame:
     """The events with the column of their bucket; an event is there once for each way that needs it."""
     names = [column_named(name) for name in df.columns]
     places: list[Column] = []
@@ -36,7 +36,7 @@ def placed(df: DataFrame, ways: Sequence[Way], events: pa.Schema) -> DataFrame:
     return df.select(*names, every.alias(SLICE))
 
 
-def _with_values(df: DataFrame, way: Way, number: int, *, needed: bool) -> DataFrame:
+def _with_values(df: DataFrame, way: RuleSplit, number: int, *, needed: bool) -> DataFrame:
     """The events with the bucket of a value. needed: events without one are dropped."""
     assert way.column is not None
     assert way.values is not None
@@ -48,7 +48,7 @@ def _with_values(df: DataFrame, way: Way, number: int, *, needed: bool) -> DataF
     return joined.drop(value)
 
 
-def with_buckets(df: DataFrame, ways: Sequence[Way], events: pa.Schema, time: str, *, drop: bool) -> DataFrame:
+def with_buckets(df: DataFrame, ways: Sequence[RuleSplit], events: pa.Schema, time: str, *, drop: bool) -> DataFrame:
     """The events of a stream, then for each way a column with the bucket; NULL where an event matters to no rule of it.
 
     Ways that send every event to every bucket have no column.
@@ -80,7 +80,7 @@ def bucket_column(number: int) -> str:
     return f"{_BUCKET}{number}"
 
 
-def _with_value(df: DataFrame, way: Way, value: Column, number: int) -> DataFrame:
+def _with_value(df: DataFrame, way: RuleSplit, value: Column, number: int) -> DataFrame:
     """The events with the value that rules ask for, or NULL."""
     if way.values is None or not len(way.values):
         return df.withColumn(f"{_VALUE}{number}", F.lit(None).cast("string"))

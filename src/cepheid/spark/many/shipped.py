@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 from pyspark import SparkFiles
 
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.written_rules import read_rule_set, write_rule_set
 from cepheid.engine.many.rules import RuleSet, Template
 from cepheid.engine.stream.parts import FlatSink
 from cepheid.engine.stream.snapshot import from_bytes, to_bytes
-from cepheid.spark.many.split import Way
+from cepheid.spark.many.split import RuleSplit
 
 SMALL = 1 << 18
 """Bytes up to which rules go with the task."""
@@ -29,9 +29,9 @@ class Shipped:
     blob: bytes | str
     digest: str
     templates: tuple[Template, ...]
-    options: Options
+    options: SharedOptions
 
-    def load(self) -> tuple[RuleSet, list[Way]]:
+    def load(self) -> tuple[RuleSet, list[RuleSplit]]:
         """The rules; a worker reads them once."""
         if self.functions:  # others may have the same names
             return self._read()
@@ -53,12 +53,12 @@ class Shipped:
             return memoryview(pa.memory_map(SparkFiles.get(self.blob)).read_buffer())
         return self.blob
 
-    def _read(self) -> tuple[RuleSet, list[Way]]:
+    def _read(self) -> tuple[RuleSet, list[RuleSplit]]:
         header, source = from_bytes(self.body())
         known = RuleSet(self.templates, (), pa.array([], pa.string()), self.options.roles)
         rules = read_rule_set(header["rules"], source, known, self.options)
         ways = [
-            Way(
+            RuleSplit(
                 source.array(one["numbers"]),
                 one["buckets"],
                 one["first"],
@@ -71,10 +71,10 @@ class Shipped:
         return rules, ways
 
 
-_LOADED: dict[str, tuple[RuleSet, list[Way]]] = {}
+_LOADED: dict[str, tuple[RuleSet, list[RuleSplit]]] = {}
 
 
-def ship(rules: RuleSet, ways: list[Way], options: Options, context: Any | None) -> Shipped:
+def ship(rules: RuleSet, ways: list[RuleSplit], options: SharedOptions, context: Any | None) -> Shipped:
     """Rules, ready to be sent. context: of Spark; None if there is none, as on Spark Connect."""
     flat = FlatSink()
     header = {

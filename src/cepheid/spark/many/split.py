@@ -10,21 +10,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api.many.options import Options
+from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.read_rules import example
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.many.routed.variants import Template as VariedTemplate
+from cepheid.engine.many.routed.variants import VariedTemplate
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.paths import Path
 from cepheid.pattern.templates.rule_columns import NotJoinedError
 from cepheid.pattern.tree.flow import EVENTS
 from cepheid.spark.many.constant_keys import constant_keys
-from cepheid.spark.partitioning import Partitioning, choose_partitioning
+from cepheid.spark.partitioning import SparkPartitioning, choose_partitioning
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class RuleSplit:
     """Rules, and how the events are divided for them; a rule finds each match in one bucket.
 
     numbers: of the rules. buckets: how many there are; first: the number of the first one.
@@ -42,7 +42,7 @@ class Way:
     column: str | None = None
     values: pa.Table | None = None  # value, bucket
     places: Any = None
-    slices: Partitioning | None = None
+    slices: SparkPartitioning | None = None
 
     def numbers_in(self, bucket: int) -> Any:
         """The rules of a bucket."""
@@ -55,11 +55,11 @@ class Way:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class VariantRules:
     """Rules of one variant: the keys, windows and constants by which events can be divided for them."""
 
     numbers: Any
-    by: Partitioning
+    by: SparkPartitioning
     constants: Mapping[str, pa.Array]
 
     @property
@@ -67,13 +67,13 @@ class Part:
         """The columns on which all events of a match agree."""
         return self.by.key
 
-    def only(self, kept: Any) -> Part:
+    def only(self, kept: Any) -> VariantRules:
         """Some of the rules, by a mask."""
         constants = {name: values.filter(from_numpy(kept)) for name, values in self.constants.items()}
-        return Part(self.numbers[kept], self.by, constants)
+        return VariantRules(self.numbers[kept], self.by, constants)
 
 
-class Placement(Protocol):
+class Buckets(Protocol):
     """How many buckets there are, and which rules are in which.
 
     keyed: how many buckets events are divided among by a key. slices: into how many times, if that may be.
@@ -82,10 +82,10 @@ class Placement(Protocol):
     keyed: int
     slices: int | None
 
-    def by_constant(self, parts: Sequence[Part], column: str, first: int) -> Way:
+    def by_constant(self, parts: Sequence[VariantRules], column: str, first: int) -> RuleSplit:
         """Rules by the constant that they ask for in a column."""
 
-    def by_rules(self, numbers: Any, first: int) -> Way:
+    def by_rules(self, numbers: Any, first: int) -> RuleSplit:
         """Rules that are divided among buckets, to each of which all events go."""
 
 
@@ -96,7 +96,7 @@ class Evenly:
         self.keyed = tasks
         self.slices: int | None = 2 * tasks
 
-    def by_constant(self, parts: Sequence[Part], column: str, first: int) -> Way:
+    def by_constant(self, parts: Sequence[VariantRules], column: str, first: int) -> RuleSplit:
         """As many values in each bucket."""
         numbers, coded = constants_of(parts, column)
         buckets = max(1, min(2 * self.keyed, len(coded.dictionary)))
@@ -104,17 +104,17 @@ class Evenly:
         places = np.where(codes < 0, -1, first + codes % buckets)
         of_value = from_numpy(first + np.arange(len(coded.dictionary)) % buckets).cast(pa.int32())
         values = pa.table({"value": coded.dictionary, "bucket": of_value})
-        return Way(numbers, buckets, first, column=column, values=values, places=places)
+        return RuleSplit(numbers, buckets, first, column=column, values=values, places=places)
 
-    def by_rules(self, numbers: Any, first: int) -> Way:
+    def by_rules(self, numbers: Any, first: int) -> RuleSplit:
         """As many rules in each bucket."""
         buckets = max(1, min(self.keyed, len(numbers)))
-        return Way(numbers, buckets, first, places=first + np.arange(len(numbers)) % buckets)
+        return RuleSplit(numbers, buckets, first, places=first + np.arange(len(numbers)) % buckets)
 
 
-def split(parts: Sequence[Part], placement: Placement) -> list[Way]:
+def split(parts: Sequence[VariantRules], placement: Buckets) -> list[RuleSplit]:
     """How to divide the events for all rules."""
-    ways: list[Way] = []
+    ways: list[RuleSplit] = []
 
     def first() -> int:
         return sum(way.buckets for way in ways)
@@ -122,7 +122,7 @@ def split(parts: Sequence[Part], placement: Placement) -> list[Way]:
     common = _common_key(parts)
     shared = [c for c in _shared_constants(parts) if not common or (c,) in common]
     if common and not shared:
-        return [Way(_numbers(parts), placement.keyed, 0, key=common)]
+        return [RuleSplit(_numbers(parts), placement.keyed, 0, key=common)]
     rest = parts
     while found := _shared_constants_of_some(rest, shared):
         column, own = found
@@ -130,52 +130,58 @@ def split(parts: Sequence[Part], placement: Placement) -> list[Way]:
         ways.append(placement.by_constant(own, column, first()))
     timed = placement.slices if rest and not ways and not any(part.key for part in rest) else None
     if timed is not None and (slices := _slices(rest)) is not None:
-        return [Way(_numbers(rest), timed, 0, slices=slices)]
-    keys: dict[tuple[Path, ...], list[Part]] = {}
+        return [RuleSplit(_numbers(rest), timed, 0, slices=slices)]
+    keys: dict[tuple[Path, ...], list[VariantRules]] = {}
     for part in rest:
         keys.setdefault(part.key, []).append(part)
     for key, own in keys.items():
         numbers = _numbers(own)
-        ways.append(Way(numbers, placement.keyed, first(), key=key) if key else placement.by_rules(numbers, first()))
+        ways.append(
+            RuleSplit(numbers, placement.keyed, first(), key=key) if key else placement.by_rules(numbers, first())
+        )
     return ways
 
 
-def parts_of(rules: RuleSet, options: Options, schema: Schema, collated: frozenset[str] = frozenset()) -> list[Part]:
+def parts_of(
+    rules: RuleSet, options: SharedOptions, schema: Schema, collated: frozenset[str] = frozenset()
+) -> list[VariantRules]:
     """Rules by what can divide the events for them. collated: columns that Spark does not compare byte by byte."""
     parts = [part for some in rules.rules for part in _parts(rules.templates[some.template], some, options, schema)]
     return [_without(part, collated) for part in parts if len(part.numbers)]
 
 
-def _slices(parts: Sequence[Part]) -> Partitioning | None:
+def _slices(parts: Sequence[VariantRules]) -> SparkPartitioning | None:
     """How to divide the events by time, if the matches of all rules are within a window."""
     windows = [part.by.window for part in parts if part.by.window is not None]
     if len(windows) < len(parts):
         return None
-    return Partitioning((), max(windows), max(part.by.lookback for part in parts))
+    return SparkPartitioning((), max(windows), max(part.by.lookback for part in parts))
 
 
-def _numbers(parts: Sequence[Part]) -> Any:
+def _numbers(parts: Sequence[VariantRules]) -> Any:
     return np.sort(np.concatenate([part.numbers for part in parts]))
 
 
-def _without(part: Part, collated: frozenset[str]) -> Part:
+def _without(part: VariantRules, collated: frozenset[str]) -> VariantRules:
     constants = {name: values for name, values in part.constants.items() if name not in collated}
-    return Part(part.numbers, part.by, constants)
+    return VariantRules(part.numbers, part.by, constants)
 
 
-def _common_key(parts: Sequence[Part]) -> tuple[Path, ...]:
+def _common_key(parts: Sequence[VariantRules]) -> tuple[Path, ...]:
     """The columns that are keys of all rules."""
     if not parts:
         return ()
     return tuple(path for path in parts[0].key if all(path in part.key for part in parts))
 
 
-def _shared_constants(parts: Sequence[Part]) -> list[str]:
+def _shared_constants(parts: Sequence[VariantRules]) -> list[str]:
     """The columns that must have a constant, for all rules."""
     return [name for name in parts[0].constants if all(name in part.constants for part in parts)] if parts else []
 
 
-def _shared_constants_of_some(parts: Sequence[Part], first: Sequence[str]) -> tuple[str, list[Part]] | None:
+def _shared_constants_of_some(
+    parts: Sequence[VariantRules], first: Sequence[str]
+) -> tuple[str, list[VariantRules]] | None:
     """The column whose constants divide the events for most rules, and these. first: those that are for all."""
     counts: dict[str, int] = {}
     for part in parts:
@@ -187,7 +193,7 @@ def _shared_constants_of_some(parts: Sequence[Part], first: Sequence[str]) -> tu
     return column, [part for part in parts if column in part.constants]
 
 
-def constants_of(parts: Sequence[Part], column: str) -> tuple[Any, pa.DictionaryArray]:
+def constants_of(parts: Sequence[VariantRules], column: str) -> tuple[Any, pa.DictionaryArray]:
     """The numbers of rules, ascending, and what each asks for in a column."""
     numbers = np.concatenate([part.numbers for part in parts])
     known = [part.constants[column].type for part in parts if not pa.types.is_null(part.constants[column].type)]
@@ -197,10 +203,10 @@ def constants_of(parts: Sequence[Part], column: str) -> tuple[Any, pa.Dictionary
     return numbers[order], values.dictionary_encode()
 
 
-def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[Part]:
+def _parts(template: Template, rules: Rules, options: SharedOptions, schema: Schema) -> Iterator[VariantRules]:
     """The rules of a template, by what can divide the events for them."""
     if template.texts:  # each has conditions of its own
-        yield Part(rules.numbers, Partitioning(()), {})
+        yield VariantRules(rules.numbers, SparkPartitioning(()), {})
         return
     varied = VariedTemplate(template.program, options.roles, template.functions or {}, schema, template.params)
     try:
@@ -218,7 +224,7 @@ def _parts(template: Template, rules: Rules, options: Options, schema: Schema) -
         by = choose_partitioning([share.variant.joined.plain], [EVENTS])
         constants = constant_keys(share, [path[0] for path in by.key if len(path) == 1])
         own = share.rows < len(rules)
-        yield Part(rules.numbers[np.where(own, share.rows, 0)], by, constants).only(own)
+        yield VariantRules(rules.numbers[np.where(own, share.rows, 0)], by, constants).only(own)
 
 
 def _with_twins(constants: pa.Table) -> pa.Table:
@@ -238,7 +244,7 @@ def filled(values: pa.Array) -> pa.Array:
     return values.fill_null(1) if pa.types.is_integer(values.type) or pa.types.is_floating(values.type) else values
 
 
-def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -> Iterator[Part]:
+def _alone(template: Template, rules: Rules, options: SharedOptions, schema: Schema) -> Iterator[VariantRules]:
     """Rules that each run on their own: whether a window counts events changes what can divide them."""
     counts = np.zeros(len(rules), bool) if rules.within is None else pc.is_null(rules.within).to_numpy(False)
     for wanted in (np.flatnonzero(counts), np.flatnonzero(~counts)):
@@ -248,4 +254,4 @@ def _alone(template: Template, rules: Rules, options: Options, schema: Schema) -
             bound = compiled.bind(schema)
             by = choose_partitioning(bound, [source for _, source in compiled.flow])
             same = not template.parameters  # else the windows of other rules may be longer
-            yield Part(own.numbers, by if same else Partitioning(by.key), {})
+            yield VariantRules(own.numbers, by if same else SparkPartitioning(by.key), {})

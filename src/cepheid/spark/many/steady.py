@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from cepheid.spark.many.split import Part, Way, constants_of
+from cepheid.spark.many.split import RuleSplit, VariantRules, constants_of
 
 MOST_SHARDS = 8
 """Buckets of rules to which all events go: each of them costs a copy of every event."""
@@ -28,7 +28,7 @@ def hash_of(column: Column) -> Column:
     return F.crc32(column.cast("string").cast("binary"))
 
 
-def places_of(hashed: Any, way: Way) -> Any:
+def places_of(hashed: Any, way: RuleSplit) -> Any:
     """The bucket of each hash; -1 for that of NULL."""
     return np.where(hashed < 0, -1, way.first + hashed % way.buckets)
 
@@ -42,18 +42,18 @@ class Steadily:
         self.keyed = buckets
         self._ids = ids
 
-    def by_constant(self, parts: Sequence[Part], column: str, first: int) -> Way:
+    def by_constant(self, parts: Sequence[VariantRules], column: str, first: int) -> RuleSplit:
         """By the hash of the constant."""
         numbers, coded = constants_of(parts, column)
-        way = Way(numbers, self.keyed, first, column=column)
+        way = RuleSplit(numbers, self.keyed, first, column=column)
         of_value = places_of(hashes(coded.dictionary), way)
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         places = np.where(codes < 0, -1, np.append(of_value, -1)[codes])
         values = pa.table({"value": coded.dictionary})
-        return Way(numbers, self.keyed, first, column=column, values=values, places=places)
+        return RuleSplit(numbers, self.keyed, first, column=column, values=values, places=places)
 
-    def by_rules(self, numbers: Any, first: int) -> Way:
+    def by_rules(self, numbers: Any, first: int) -> RuleSplit:
         """By the hash of the id."""
-        way = Way(numbers, min(self.keyed, MOST_SHARDS), first)
+        way = RuleSplit(numbers, min(self.keyed, MOST_SHARDS), first)
         places = places_of(hashes(self._ids.take(pa.array(numbers, pa.int64()))), way)
-        return Way(numbers, way.buckets, first, places=places)
+        return RuleSplit(numbers, way.buckets, first, places=places)

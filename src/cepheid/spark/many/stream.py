@@ -35,7 +35,7 @@ from cepheid.spark.many.options import ManyOptions
 from cepheid.spark.many.placing import bucket_column, with_buckets
 from cepheid.spark.many.processor import cepheid_match_many
 from cepheid.spark.many.shipped import Shipped, ship
-from cepheid.spark.many.split import Way, parts_of, split
+from cepheid.spark.many.split import RuleSplit, parts_of, split
 from cepheid.spark.many.steady import Steadily
 from cepheid.spark.many.worker import ManyWorker
 from cepheid.spark.names import rename_for_python
@@ -66,7 +66,7 @@ def buckets_of(df: DataFrame, options: ManyOptions) -> int:
 
 def stream_ways(
     df: DataFrame, queries: Queries, rules: RuleSet, schema: Schema, options: ManyOptions, collated: frozenset[str]
-) -> list[Way]:
+) -> list[RuleSplit]:
     """How the events of a stream are divided for rules, and for those that may come."""
     parts = parts_of(rules, queries.options, schema, collated)
     if options.control is not None:
@@ -146,7 +146,7 @@ class _Used:
     buckets: tuple[int, ...]
 
 
-def _used(way: Way, *, every: bool) -> _Used:
+def _used(way: RuleSplit, *, every: bool) -> _Used:
     """every: also buckets without rules."""
     if way.column is not None or way.key:
         return _Used(True, ())
@@ -186,7 +186,7 @@ class _Before:
     """The rules of a checkpoint, in the buckets of the stream."""
 
     rules: RuleSet
-    ways: list[Way]
+    ways: list[RuleSplit]
 
 
 def _before(job: ManyJob, fingerprint: StreamFingerprint) -> _Before | None:
@@ -213,11 +213,11 @@ def _before(job: ManyJob, fingerprint: StreamFingerprint) -> _Before | None:
     return _Before(rules, ways)
 
 
-def _pairs(ways: list[Way], before: _Before | None) -> Iterator[tuple[Way, Way]]:
+def _pairs(ways: list[RuleSplit], before: _Before | None) -> Iterator[tuple[RuleSplit, RuleSplit]]:
     yield from zip(ways, ways if before is None else before.ways, strict=True)
 
 
-def _joined(way: Way, old: Way) -> Way:
+def _joined(way: RuleSplit, old: RuleSplit) -> RuleSplit:
     """A way for the events that rules need, or that rules before have needed: these see events up to their end."""
     places = None if way.places is None or old.places is None else np.append(way.places, old.places)
     if way.values is None or old.values is None:

@@ -13,7 +13,7 @@ from cepheid.api.many.running import many_stream
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.lifetimes import Lifetimes
-from cepheid.engine.many.protocol import Found
+from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
@@ -89,7 +89,7 @@ class ManyWorker:
             rows += arrival.count
         yield from self.rows(rules, stream.advance(None))
 
-    def rows(self, rules: RuleSet, found: list[Found]) -> Iterator[pa.Table]:
+    def rows(self, rules: RuleSet, found: list[RuleMatches]) -> Iterator[pa.Table]:
         """Yield matches in the columns that were declared to Spark."""
         for one in found:
             if len(one.numbers):

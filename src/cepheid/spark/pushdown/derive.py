@@ -21,7 +21,7 @@ from cepheid.spark.pushdown.narrow import Narrowed, narrow
 from cepheid.spark.pushdown.predicate import (
     TRUE,
     CompareConstant,
-    IsNull,
+    NullTest,
     Predicate,
     all_of,
     any_of,
@@ -137,10 +137,10 @@ def derive_pushdown(
     where, pushed, refused = _needed_rows(query.compiled, query.compiled.schema(schema), collated)
     time = query.compiled.roles.time
     if where is not None and schema.field(time).nullable:
-        where = any_of([where, IsNull(time)])  # a NULL time is an error, and the engine raises it
+        where = any_of([where, NullTest(time)])  # a NULL time is an error, and the engine raises it
     if where is not None and op is not None:  # so are operations that do not exist
         unknown = all_of([CompareConstant(op, "!=", word, STRING) for word in SIGNS])
-        where = any_of([where, IsNull(op), unknown])
+        where = any_of([where, NullTest(op), unknown])
     dropped = [f"column {name} is not sent: the query does not read it" for name in names if name not in columns]
     if narrowed is not None:
         dropped += [f"field {name} is not sent: the query does not read it" for name in narrowed.dropped(columns[-1])]

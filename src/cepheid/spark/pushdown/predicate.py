@@ -56,7 +56,7 @@ class OneOf(Predicate):
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull(Predicate):
+class NullTest(Predicate):
     """Tests `x IS NULL`, or `x IS NOT NULL` if negated."""
 
     tested: Operand
@@ -105,7 +105,7 @@ def is_narrower(one: Predicate, other: Predicate) -> bool:
 def operands_of(leaf: Predicate) -> tuple[Operand, ...]:
     """Return what a predicate that is not a connective tests."""
     match leaf:
-        case CompareConstant(tested=tested) | OneOf(tested=tested) | IsNull(tested=tested):
+        case CompareConstant(tested=tested) | OneOf(tested=tested) | NullTest(tested=tested):
             return (tested,)
         case CompareColumns(left=left, right=right):
             return left, right

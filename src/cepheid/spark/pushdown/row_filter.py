@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cepheid.language.printer import print_expression
 from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.binding.placement import When
+from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.paths import read_path
 from cepheid.pattern.expressions.types import Kind
@@ -23,7 +23,7 @@ from cepheid.spark.pushdown.predicate import (
     computed_in,
     is_narrower,
 )
-from cepheid.spark.pushdown.translate import MISSING_IS_NOT_NULL, Translator
+from cepheid.spark.pushdown.translate import MISSING_IS_NOT_NULL, PredicateTranslator
 
 ACCEPTS_ANY_EVENT = "all rows are sent: some component accepts any event"
 
@@ -37,7 +37,7 @@ class RowFilter:
     def __init__(self, query: Bound, collated: frozenset[str]) -> None:
         self.query = query
         self.schema = query.schema
-        self.translator = Translator(query, collated)
+        self.translator = PredicateTranslator(query, collated)
         self.pushed: list[str] = []
         self.refused: list[str] = []
         self.where = self._where()
@@ -128,8 +128,8 @@ class RowFilter:
             array = self.query.components[place.variable].array
             tests = placement.at_place.get(number, ())
             # An event of an array is the first or a later one, and these have conditions of their own.
-            for wanted in (When.FIRST, When.LATER) if array else (When.ALWAYS,):
-                conditions = [c for when, c in tests if when in (When.ALWAYS, wanted)]
+            for wanted in (TestedAt.FIRST, TestedAt.LATER) if array else (TestedAt.ALWAYS,):
+                conditions = [c for when, c in tests if when in (TestedAt.ALWAYS, wanted)]
                 types_by_condition.setdefault(self._conjunction(conditions), []).extend(place.event.types)
         for number, absent in enumerate(layout.negations):
             condition = self._conjunction(placement.of_witness.get(number, ()))
@@ -145,7 +145,9 @@ class RowFilter:
         placement = self.query.placement
         placed = [(when, c) for tests in placement.at_place.values() for when, c in tests]
         placed += [
-            (When.ALWAYS, c) for tests in (*placement.of_witness.values(), *placement.at_exit.values()) for c in tests
+            (TestedAt.ALWAYS, c)
+            for tests in (*placement.of_witness.values(), *placement.at_exit.values())
+            for c in tests
         ]
         for when, condition in dict.fromkeys(placed):
             text = print_expression(condition)
@@ -155,8 +157,8 @@ class RowFilter:
                 self.refused.append(f"{text}: {reason}")
                 continue
             variable = uses(condition)[0].variable
-            if when is not When.ALWAYS and not self._restricts_first_and_later(variable):
-                only = "the first event" if when is When.FIRST else "the second and later events"
+            if when is not TestedAt.ALWAYS and not self._restricts_first_and_later(variable):
+                only = "the first event" if when is TestedAt.FIRST else "the second and later events"
                 self.refused.append(f"{text}: it applies only to {only} of {variable}")
             else:
                 self.pushed.append(text + _also_sent(predicate))
@@ -168,7 +170,7 @@ class RowFilter:
             if place.variable == variable:
                 for when, condition in self.query.placement.at_place.get(number, ()):
                     restricted |= {when} if self.translator.can_push(condition) else set()
-        return {When.FIRST, When.LATER} <= restricted
+        return {TestedAt.FIRST, TestedAt.LATER} <= restricted
 
 
 def _also_sent(where: Predicate) -> str:

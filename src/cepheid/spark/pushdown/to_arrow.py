@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.pattern.expressions.types import Kind, Type, plain
-from cepheid.spark.pushdown.predicate import AllOf, AnyOf, CompareColumns, CompareConstant, IsNull, OneOf, Predicate
+from cepheid.spark.pushdown.predicate import AllOf, AnyOf, CompareColumns, CompareConstant, NullTest, OneOf, Predicate
 
 _OPERATORS: dict[str, Any] = {
     "=": pc.equal,
@@ -31,7 +31,7 @@ def arrow_expression(where: Predicate, column: Callable[[str], Any] = pc.field) 
                 return pc.scalar(is_all)
             connective = pc.and_kleene if is_all else pc.or_kleene
             return reduce(connective, (arrow_expression(operand, column) for operand in operands))
-        case IsNull(tested=str(name), negated=negated):
+        case NullTest(tested=str(name), negated=negated):
             return pc.is_valid(column(name)) if negated else pc.is_null(column(name))
         case CompareColumns(left=str(left), operator=operator, right=str(right)):
             return _OPERATORS[operator](column(left), column(right))

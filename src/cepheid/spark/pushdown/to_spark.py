@@ -20,7 +20,7 @@ from cepheid.spark.pushdown.predicate import (
     CompareColumns,
     CompareConstant,
     Constant,
-    IsNull,
+    NullTest,
     OneOf,
     Predicate,
     computed_in,
@@ -50,7 +50,7 @@ def spark_condition(where: Predicate) -> Column:
 
 def _test(leaf: Predicate) -> Column:
     match leaf:
-        case IsNull(tested=tested, negated=negated):
+        case NullTest(tested=tested, negated=negated):
             return _column(tested).isNotNull() if negated else _column(tested).isNull()
         case CompareColumns(left=left, operator=operator, right=right):
             columns: Column = _OPERATORS[operator](_column(left), _column(right))

@@ -21,8 +21,8 @@ from cepheid.spark.pushdown.predicate import (
     AllOf,
     CompareColumns,
     CompareConstant,
-    IsNull,
     NotPushable,
+    NullTest,
     OneOf,
     Predicate,
     all_of,
@@ -36,7 +36,7 @@ MISSING_IS_NOT_NULL = "types are declared, and a missing attribute is not NULL"
 _COMPARED_COLUMNS = frozenset({Kind.INT, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kind.DECIMAL})  # no floats: NaN
 
 
-class Translator:
+class PredicateTranslator:
     """Translates conditions of a query. Every method raises `NotPushable` if that is not possible.
 
     collated: columns with strings that Spark does not compare byte by byte.
@@ -84,7 +84,7 @@ class Translator:
                 if self.values.type_of(operand).kind in (Kind.NULL, Kind.OPAQUE):
                     raise NotPushable(f"{print_expression(operand)} does not have scalar values")
                 tested = operand.name if isinstance(operand, ex.Attribute) else self.values.of(operand)
-                return IsNull(tested, negated=node.negated is not negated)
+                return NullTest(tested, negated=node.negated is not negated)
             case ex.RLike(pattern=ex.Literal(value=None)):
                 return FALSE
             case ex.RLike():
@@ -99,7 +99,7 @@ class Translator:
                 return self.one_of(operand, choices, negated=node.negated is not negated)
             case ex.Like():
                 raise NotPushable("it contains LIKE")
-            case ex.Case():
+            case ex.CaseWhen():
                 raise NotPushable("it contains CASE")
             case ex.Attribute() | ex.Field() | ex.Element() | ex.Cast():
                 type_ = self.values.type_of(node)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cepheid.api import Changes, Matches, Session
-from cepheid.api.control import Decision
+from cepheid.api.control import ControlDecision
 from cepheid.api.history import AnyChange
 from cepheid.api.written_changes import write_changes
 from cepheid.engine.stream.rows import Arrival
@@ -105,7 +105,7 @@ class Bucket:
         events, rows = counts
         return BucketOutput(matches, events, rows - events, passed)
 
-    def decide(self, control: Control, watermark: int | None) -> Decision:
+    def decide(self, control: Control, watermark: int | None) -> ControlDecision:
         """Decide about the rows of the control stream: whatever events the bucket has, all decide the same."""
 
         def opened(log: Sequence[AnyChange]) -> Session:

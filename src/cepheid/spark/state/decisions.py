@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cepheid.api import Query, Session
-from cepheid.api.control import ControlRow, Decision, decide
+from cepheid.api.control import ControlDecision, ControlRow, decide
 from cepheid.api.history import AnyChange
 from cepheid.api.query_changes import AddQuery, ReplaceQuery
 from cepheid.api.written_changes import read_changes, write_changes
@@ -34,14 +34,14 @@ class Control:
         log: Sequence[AnyChange],
         watermark: int | None,
         opened: Opened,
-    ) -> Decision:
+    ) -> ControlDecision:
         """Decide about the rows. watermark: in milliseconds; before the first one, a row holds from the beginning.
 
         A row without a time holds after all events of earlier micro-batches, of which the watermark knows. A session
         without events tries the changes: what a bucket has of events decides nothing.
         """
         if not self.rows:
-            return Decision()
+            return ControlDecision()
         written = json.dumps(write_changes(log, worker_query.query))
         key = fingerprint, self, watermark, written
         if key in _DECIDED:
@@ -91,7 +91,7 @@ def present_of(watermark: int | None, delay: int) -> int:
 
 
 _ROOM = 8
-_DECIDED: dict[tuple[StreamFingerprint, Control, int | None, str], Decision] = {}
+_DECIDED: dict[tuple[StreamFingerprint, Control, int | None, str], ControlDecision] = {}
 """What this worker has decided for other buckets of the same micro-batch."""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.engine.stream.parts import FlatSink, FlatSource
-from cepheid.engine.stream.rows import FAN, SEGMENT, Rows, is_crowded
+from cepheid.engine.stream.rows import FAN, SEGMENT, StoredRows, is_crowded
 from cepheid.engine.stream.snapshot import from_bytes, to_bytes
 from cepheid.spark.packing import CODEC, unpack, write
 from cepheid.spark.state.chunks import cut
@@ -91,7 +91,7 @@ class StateWriter(FlatSink):
         self.written.segments[name] = segments
         return {"segments": name}
 
-    def hold(self, name: str, rows: Rows) -> tuple[Any, Rows]:
+    def hold(self, name: str, rows: StoredRows) -> tuple[Any, StoredRows]:
         """Write rows that wait for the watermark, unless the store has them. They are found by their digest."""
         kept = rows if isinstance(rows, PackedRows) else packed(write(rows.table().combine_chunks(), dense=True))
         if kept.digest in self.stored.digests:
@@ -173,7 +173,7 @@ class StateReader(FlatSource):
             raise damaged(f"part {name} is not as it was written")
         return part
 
-    def held(self, found: Any) -> Rows:
+    def held(self, found: Any) -> StoredRows:
         """Return rows that wait for the watermark. They are fetched when it has passed some of them."""
         digest, size = found
         return PackedRows(digest, size, reader=self)

@@ -66,13 +66,13 @@ class Piece:
 @st.composite
 def algebra_queries(draw: st.DrawFn, *, depth: int = 2, start: bool = True) -> GeneratedQuery:
     """CESAR expressions on `lasting_streams`. start: the events have durations."""
-    writer = _Writer(draw)
+    writer = _StreamDrawer(draw)
     piece = writer.stream(depth)
     text = "\n".join(["CESAR", *writer.lets, f"  SELECT[TRUE]({piece.text})"])
     return GeneratedQuery(parse(text), {"start": START} if start else {})
 
 
-class _Writer:
+class _StreamDrawer:
     """Draws an expression; streams that are named become LETs."""
 
     def __init__(self, draw: st.DrawFn) -> None:

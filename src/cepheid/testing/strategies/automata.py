@@ -14,16 +14,16 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.tree.components import name_events
 from cepheid.pattern.tree.nodes import (
-    Arc,
-    Assign,
-    Automaton,
-    Column,
+    ArcClause,
+    Assignment,
+    AutomatonPattern,
     Fires,
+    FromStream,
+    KeyColumn,
     Program,
-    Query,
-    Return,
-    Slot,
-    Stream,
+    QueryTree,
+    RegisterSlot,
+    ReturnItem,
     Ties,
     Window,
 )
@@ -55,10 +55,10 @@ _FREQUENT = (Sort.INT, Sort.INT, Sort.FLOAT, Sort.STRING, Sort.BOOL, *Sort)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ArcScopes:
     """What arcs are drawn with: the register, and what can be read on each kind of arc."""
 
-    slots: tuple[Slot, ...]
+    slots: tuple[RegisterSlot, ...]
     sorts: Mapping[str, Sort]
     alone: Scope  # the register
     event: Scope  # and an event
@@ -82,10 +82,10 @@ def automata(
     automaton = draw(_automata(place, at_end=within is not None, on_all=simultaneous))
     partition = draw(st.sampled_from(features.partitions))
     key = KEY if draw(st.integers(0, 3)) else None
-    tree = Query(
+    tree = QueryTree(
         automaton,
         where=(draw(same_values(_of_events(schema, features), key)),) if partition == "[attr]" else (),
-        partition_by=(Column(KEY),) if partition == "PARTITION BY" else (),
+        partition_by=(KeyColumn(KEY),) if partition == "PARTITION BY" else (),
         within=within,
         having=draw(conditions(place.ends)) if features.having and draw(st.integers(0, 4)) == 4 else None,
         returns=draw(_returns(place)) if features.returns and draw(st.integers(0, 3)) == 3 else (),
@@ -109,14 +109,14 @@ def _of_events(schema: pa.Schema, features: Features) -> Scope:
 
 
 @st.composite
-def _places(draw: st.DrawFn, schema: pa.Schema, features: Features, types: tuple[str, ...]) -> _Place:
+def _places(draw: st.DrawFn, schema: pa.Schema, features: Features, types: tuple[str, ...]) -> _ArcScopes:
     sorts = {f"v{k}": sort for k, sort in enumerate(draw(st.lists(st.sampled_from(_FREQUENT), max_size=3)))}
     slots = tuple([draw(_slots(name, sort, features)) for name, sort in sorts.items()])
     fields: dict[Sort, tuple[str, ...]] = {}
     for name, sort in sorts.items():
         fields[sort] = (*fields.get(sort, ()), name)
     events = replace(_of_events(schema, features), registers=fields)
-    return _Place(
+    return _ArcScopes(
         slots,
         sorts,
         alone=Scope({}, parameters=features.parameters, registers=fields),
@@ -128,12 +128,14 @@ def _places(draw: st.DrawFn, schema: pa.Schema, features: Features, types: tuple
 
 
 @st.composite
-def _slots(draw: st.DrawFn, name: str, sort: Sort, features: Features) -> Slot:
+def _slots(draw: st.DrawFn, name: str, sort: Sort, features: Features) -> RegisterSlot:
     named = [param for param, (kind, _) in PARAMETERS.items() if kind is sort]
     if features.parameters and named and draw(st.integers(0, 5)) == 5:
-        return Slot(name, draw(st.sampled_from(FIELDS[sort])), ex.Name(named[0]))
+        return RegisterSlot(name, draw(st.sampled_from(FIELDS[sort])), ex.Name(named[0]))
     fitting = literals(sort).filter(lambda constant: constant.value != 1e300)  # which no decimal holds
-    return Slot(name, draw(st.sampled_from(FIELDS[sort])), NULL if draw(st.integers(0, 4)) == 4 else draw(fitting))
+    return RegisterSlot(
+        name, draw(st.sampled_from(FIELDS[sort])), NULL if draw(st.integers(0, 4)) == 4 else draw(fitting)
+    )
 
 
 @st.composite
@@ -146,7 +148,7 @@ def _windows(draw: st.DrawFn, schema: pa.Schema, features: Features) -> Window |
 
 
 @st.composite
-def _automata(draw: st.DrawFn, place: _Place, *, at_end: bool, on_all: bool) -> Automaton:
+def _automata(draw: st.DrawFn, place: _ArcScopes, *, at_end: bool, on_all: bool) -> AutomatonPattern:
     """A way from the start to a final state, and other arcs from and to any state.
 
     EPSILON arcs go upwards in one order of the states, so that they form no cycle.
@@ -172,10 +174,10 @@ def _automata(draw: st.DrawFn, place: _Place, *, at_end: bool, on_all: bool) -> 
     arcs = list(_useful(draw(st.permutations(arcs)), states[0], list(finals)))
     named = [replace(arc, name=f"a{k}") if draw(st.integers(0, 4)) == 4 else arc for k, arc in enumerate(arcs)]
     there = {states[0], *(state for arc in arcs for state in (arc.source, arc.target))}
-    return Automaton(states[0], tuple(final for final in finals if final in there), place.slots, tuple(named))
+    return AutomatonPattern(states[0], tuple(final for final in finals if final in there), place.slots, tuple(named))
 
 
-def _useful(arcs: Sequence[Arc], start: str, finals: Iterable[str]) -> Iterable[Arc]:
+def _useful(arcs: Sequence[ArcClause], start: str, finals: Iterable[str]) -> Iterable[ArcClause]:
     """The arcs that lie on a way from the start to a final state: others are errors."""
     ahead = _reached({start}, [(arc.source, arc.target) for arc in arcs])
     arcs = [arc for arc in arcs if arc.source in ahead]
@@ -190,7 +192,7 @@ def _reached(found: set[str], ways: Sequence[tuple[str, str]]) -> set[str]:
 
 
 @st.composite
-def _arcs(draw: st.DrawFn, place: _Place, source: str, target: str, fires: Fires) -> Arc:
+def _arcs(draw: st.DrawFn, place: _ArcScopes, source: str, target: str, fires: Fires) -> ArcClause:
     scope = {Fires.EVENT: place.event, Fires.INSTANT: place.instant}.get(fires, place.alone)
     # Most arcs must be easy to take: a path of some of them is a match.
     condition = draw(conditions(scope, draw(st.sampled_from((1, 1, 2))))) if draw(st.booleans()) else None
@@ -198,13 +200,13 @@ def _arcs(draw: st.DrawFn, place: _Place, source: str, target: str, fires: Fires
     if fires is Fires.EVENT and place.types and draw(st.integers(0, 2)) == 2:
         types = tuple(draw(st.lists(st.sampled_from(place.types), min_size=1, max_size=2, unique=True)))
     if fires is Fires.EVENT and source == target and draw(st.booleans()):
-        return Arc(source, target, fires, None, types, condition, ignores=True)
-    assigns = [Assign(name, draw(_values(place, scope, name))) for name in place.sorts if draw(st.booleans())]
-    return Arc(source, target, fires, None, types, condition, tuple(draw(st.permutations(assigns))))
+        return ArcClause(source, target, fires, None, types, condition, ignores=True)
+    assigns = [Assignment(name, draw(_values(place, scope, name))) for name in place.sorts if draw(st.booleans())]
+    return ArcClause(source, target, fires, None, types, condition, tuple(draw(st.permutations(assigns))))
 
 
 @st.composite
-def _values(draw: st.DrawFn, place: _Place, scope: Scope, name: str) -> ex.Expression:
+def _values(draw: st.DrawFn, place: _ArcScopes, scope: Scope, name: str) -> ex.Expression:
     """A value of the type of a field: one that is a decimal, or may be one, needs a cast."""
     sort = place.sorts[name]
     if draw(st.integers(0, 9)) == 9:
@@ -218,14 +220,14 @@ def _values(draw: st.DrawFn, place: _Place, scope: Scope, name: str) -> ex.Expre
 
 
 @st.composite
-def _returns(draw: st.DrawFn, place: _Place) -> tuple[Return, ...]:
+def _returns(draw: st.DrawFn, place: _ArcScopes) -> tuple[ReturnItem, ...]:
     sorts = draw(st.lists(st.sampled_from(list(RESULTS)), min_size=1, max_size=2))
-    returns = tuple(Return(draw(expressions(place.ends, sort)), f"r{k}") for k, sort in enumerate(sorts))
+    returns = tuple(ReturnItem(draw(expressions(place.ends, sort)), f"r{k}") for k, sort in enumerate(sorts))
     extra = draw(st.sampled_from(("", "", "match_id", "event")))
     if extra == "match_id":
-        return (*returns, Return(ex.MatchId(), "id"))
+        return (*returns, ReturnItem(ex.MatchId(), "id"))
     if extra == "event":
-        return (*returns, Return(ex.Name(draw(st.sampled_from((FIRST, LAST)))), "event"))
+        return (*returns, ReturnItem(ex.Name(draw(st.sampled_from((FIRST, LAST)))), "event"))
     return returns
 
 
@@ -244,12 +246,12 @@ def automaton_programs(draw: st.DrawFn, schema: pa.Schema, features: Features = 
         names = [variable.name for variable in variables(name_events(first.tree.pattern))]
         ends = (names[0], names[-1])
     returns = tuple(
-        Return(ex.Attribute(end, ex.Index.ONE, KEY), name) for end, name in zip(ends, (KEY, "v"), strict=True)
+        ReturnItem(ex.Attribute(end, ex.Index.ONE, KEY), name) for end, name in zip(ends, (KEY, "v"), strict=True)
     )
     producer = replace(first.tree, streams=(), sees=None, returns=returns, into="Made")
     # Not SIMULTANEOUS: a session that speculates may give equal ends of composite events in another order than S9.
     then = replace(plain, returns=features.returns, ties=(Ties.ORDERED,))
     reader = automata if then_is_own else queries
     last = draw(reader(pa.schema(made.items()), then, event_types=("Made",)))
-    program = Program((producer, replace(last.tree, streams=(Stream("Made"),), sees=None)))
+    program = Program((producer, replace(last.tree, streams=(FromStream("Made"),), sees=None)))
     return GeneratedQuery(program, OPTIONS)

@@ -11,10 +11,10 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.testing.strategies.expressions import conditions, quantifications
 from cepheid.testing.strategies.literals import literals
 from cepheid.testing.strategies.scope import Reference, Scope, earlier, settled
-from cepheid.testing.strategies.variables import Variable
+from cepheid.testing.strategies.variables import DrawnVariable
 
 
-def conjuncts(variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[ex.Expression]:
+def conjuncts(variables: Sequence[DrawnVariable], scope: Scope) -> st.SearchStrategy[ex.Expression]:
     """Conditions on a match, on each event of an array, or on an absent event."""
     forms = [_on_match(variables, scope)]
     for variable in variables:
@@ -28,9 +28,9 @@ def conjuncts(variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[
 
 
 @st.composite
-def _wholes(draw: st.DrawFn, variables: Sequence[Variable]) -> dict[int, Variable]:
+def _wholes(draw: st.DrawFn, variables: Sequence[DrawnVariable]) -> dict[int, DrawnVariable]:
     """For some outermost repetitions, the variable that is used as a whole."""
-    chosen: dict[int, Variable] = {}
+    chosen: dict[int, DrawnVariable] = {}
     for variable in variables:
         if variable.array and draw(st.booleans()):
             chosen.setdefault(variable.loops[0], variable)
@@ -38,25 +38,31 @@ def _wholes(draw: st.DrawFn, variables: Sequence[Variable]) -> dict[int, Variabl
 
 
 @st.composite
-def _on_match(draw: st.DrawFn, variables: Sequence[Variable], scope: Scope) -> ex.Expression:
+def _on_match(draw: st.DrawFn, variables: Sequence[DrawnVariable], scope: Scope) -> ex.Expression:
     return draw(conditions(settled(variables, scope, draw(_wholes(variables)))))
 
 
 @st.composite
-def _on_absent(draw: st.DrawFn, variable: Variable, variables: Sequence[Variable], scope: Scope) -> ex.Expression:
+def _on_absent(
+    draw: st.DrawFn, variable: DrawnVariable, variables: Sequence[DrawnVariable], scope: Scope
+) -> ex.Expression:
     """At most one absent event in a conjunct (SASE 2.2.2)."""
     own = [(variable.name, ex.Index.ONE)] * 3
     return draw(conditions(settled(variables, scope, draw(_wholes(variables))).and_(own)))
 
 
-def _on_each(variable: Variable, variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[ex.Expression]:
+def _on_each(
+    variable: DrawnVariable, variables: Sequence[DrawnVariable], scope: Scope
+) -> st.SearchStrategy[ex.Expression]:
     """`a[].x` of a repeated event, `a.x` in a repeated group."""
     index = ex.Index.EACH if variable.indexed else ex.Index.ONE
     own = [(variable.name, index)] * 3 + [(variable.name, ex.Index.FIRST)]
     return conditions(replace(scope, attributes=(*own, *earlier(variable, variables))))
 
 
-def _on_later(variable: Variable, variables: Sequence[Variable], scope: Scope) -> st.SearchStrategy[ex.Expression]:
+def _on_later(
+    variable: DrawnVariable, variables: Sequence[DrawnVariable], scope: Scope
+) -> st.SearchStrategy[ex.Expression]:
     """`a[i].x > a[i-1].x`, `a[i].x > avg(a[..i-1].x)`; an aggregate over `a[i-1]` is over all before."""
     a = variable.name
     own: list[Reference] = [(a, ex.Index.CURRENT), (a, ex.Index.PREVIOUS), (a, ex.Index.CURRENT), (a, ex.Index.FIRST)]
@@ -69,7 +75,9 @@ def _on_later(variable: Variable, variables: Sequence[Variable], scope: Scope) -
 
 
 @st.composite
-def _on_all(draw: st.DrawFn, variable: Variable, variables: Sequence[Variable], scope: Scope) -> ex.Expression:
+def _on_all(
+    draw: st.DrawFn, variable: DrawnVariable, variables: Sequence[DrawnVariable], scope: Scope
+) -> ex.Expression:
     """`ALL(a[].x > b.x)`."""
     return draw(quantifications(settled(variables, scope, {variable.loops[0]: variable})))
 

@@ -9,7 +9,7 @@ from cepheid.testing.strategies.operators import VALUES
 from cepheid.testing.strategies.predicates import PREDICATES, quantified
 from cepheid.testing.strategies.scope import Scope
 from cepheid.testing.strategies.sorts import Sort
-from cepheid.testing.strategies.writer import Writer
+from cepheid.testing.strategies.writer import ExpressionWriter
 
 MAKERS = {**VALUES, Sort.BOOL: PREDICATES}
 
@@ -17,17 +17,17 @@ MAKERS = {**VALUES, Sort.BOOL: PREDICATES}
 @st.composite
 def expressions(draw: st.DrawFn, scope: Scope, sort: Sort, depth: int = 2) -> ex.Expression:
     """Values of a sort."""
-    return Writer(draw, scope, MAKERS, depth).value(sort)
+    return ExpressionWriter(draw, scope, MAKERS, depth).value(sort)
 
 
 @st.composite
 def conditions(draw: st.DrawFn, scope: Scope, depth: int = 2) -> ex.Expression:
     """Conditions; most of them read an event."""
-    writer = Writer(draw, scope, MAKERS, depth - 1)
+    writer = ExpressionWriter(draw, scope, MAKERS, depth - 1)
     return writer.one_of(PREDICATES)(writer, Sort.BOOL)
 
 
 @st.composite
 def quantifications(draw: st.DrawFn, scope: Scope) -> ex.Expression:
     """ALL and ANY over the events of an array in the scope."""
-    return quantified(Writer(draw, scope, MAKERS, 1), Sort.BOOL)
+    return quantified(ExpressionWriter(draw, scope, MAKERS, 1), Sort.BOOL)

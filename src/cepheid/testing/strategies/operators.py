@@ -8,16 +8,16 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.testing.strategies.literals import NULL
 from cepheid.testing.strategies.sorts import MOMENTS, NUMBERS, Sort
-from cepheid.testing.strategies.writer import Writer
+from cepheid.testing.strategies.writer import ExpressionWriter
 
 
-def minus(writer: Writer, sort: Sort) -> ex.Expression:
+def minus(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """`-x`. The minus of a constant number is a part of the constant."""
     operand = writer.reading(sort)
     return operand if isinstance(operand, ex.Literal) else ex.Minus(operand)
 
 
-def arithmetic(writer: Writer, sort: Sort) -> ex.Expression:
+def arithmetic(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """Numbers of the sort: at least one operand has it, and the other has none that would take precedence."""
     others = NUMBERS[: NUMBERS.index(sort) + 1] if sort is not Sort.DECIMAL else (Sort.INT, Sort.DECIMAL)
     left, right = writer.reading(sort), writer.value(writer.one_of(others))
@@ -26,18 +26,18 @@ def arithmetic(writer: Writer, sort: Sort) -> ex.Expression:
     return ex.Arithmetic(writer.one_of("+-*%"), left, right)
 
 
-def quotient(writer: Writer, sort: Sort) -> ex.Expression:
+def quotient(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """`/` gives a double, whatever the numbers (S3a)."""
     return ex.Arithmetic("/", writer.reading(writer.one_of(NUMBERS)), writer.value(writer.one_of(NUMBERS)))
 
 
-def moved(writer: Writer, sort: Sort) -> ex.Expression:
+def moved(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """A moment and a duration, or two durations."""
     known = writer.certain()
     return ex.Arithmetic(writer.one_of("+-"), known.reading(sort), known.value(Sort.DURATION))
 
 
-def pause(writer: Writer, sort: Sort) -> ex.Expression:
+def pause(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """The time between two moments."""
     moment = writer.one_of([m for m in MOMENTS if m in writer.scope.columns] or [Sort.LOCAL])
     known = writer.certain()
@@ -84,7 +84,7 @@ SIGNATURES = {
 SAME = ("coalesce", "nullif", "least", "greatest")
 
 
-def call(writer: Writer, sort: Sort) -> ex.Expression:
+def call(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """A built-in function that gives the sort."""
     name, takes = writer.one_of(list(SIGNATURES[sort].items()))
     if takes == (Sort.LOCAL,) and writer.chance(2):
@@ -102,7 +102,7 @@ OF_UNITS: Mapping[str, tuple[Sort, tuple[Sort, ...], tuple[str, ...]]] = {
 """Functions with a unit of time: what they give, what they take, and some units."""
 
 
-def of_unit(writer: Writer, sort: Sort) -> ex.Expression:
+def of_unit(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """A function of a unit of time and a moment."""
     gives = Sort.LOCAL if sort is Sort.ZONED else sort
     name = writer.one_of([name for name, (result, *_) in OF_UNITS.items() if result is gives])
@@ -111,7 +111,7 @@ def of_unit(writer: Writer, sort: Sort) -> ex.Expression:
     return ex.Call(name, (moment, unit) if name == "trunc" else (unit, moment))
 
 
-def fraction(writer: Writer, sort: Sort) -> ex.Expression:
+def fraction(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """`extract(SECOND FROM x)`: a decimal."""
     return ex.Call("date_part", (literal("SECOND"), writer.certain().reading(writer.one_of(MOMENTS))))
 
@@ -129,14 +129,14 @@ CASTS: Mapping[Sort, tuple[tuple[str, ...], tuple[Sort, ...]]] = {
 }
 
 
-def cast(writer: Writer, sort: Sort) -> ex.Expression:
+def cast(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """CAST to a type of the sort."""
     names, takes = CASTS[sort]
     there = [taken for taken in takes if taken in writer.scope.columns] or list(takes)
     return ex.Cast(writer.certain().reading(writer.one_of(there)), writer.one_of(names))
 
 
-def choice(writer: Writer, sort: Sort) -> ex.Expression:
+def choice(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """coalesce and similar functions: arguments of one sort, and sometimes a NULL."""
     arguments = [writer.reading(sort), writer.value(sort)]
     if writer.chance(4):
@@ -144,37 +144,37 @@ def choice(writer: Writer, sort: Sort) -> ex.Expression:
     return ex.Call(writer.one_of(SAME), tuple(arguments))
 
 
-def user_call(writer: Writer, sort: Sort) -> ex.Expression:
+def user_call(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """A function of the user."""
     return ex.Call("Same", (writer.reading(sort),)) if writer.scope.parameters else writer.leaf(sort)
 
 
-def case(writer: Writer, sort: Sort) -> ex.Expression:
+def case(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """CASE, with and without a subject."""
     subject = writer.sort() if writer.chance(2) else None
     conditions = [writer.value(subject or Sort.BOOL) for _ in range(writer.one_of((1, 2)))]
     arms = [ex.When(condition, writer.value(sort)) for condition in conditions]
     otherwise = writer.one_of((None, NULL, writer.value(sort)))
-    return ex.Case(writer.reading(subject) if subject else None, tuple(arms), otherwise)
+    return ex.CaseWhen(writer.reading(subject) if subject else None, tuple(arms), otherwise)
 
 
-def aggregate(writer: Writer, sort: Sort) -> ex.Expression:
+def aggregate(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """An aggregate that gives the sort."""
     functions = ("min", "max", "first", "last", *(("sum",) if sort in NUMBERS else ()))
     return _aggregate(writer, writer.one_of(functions), sort)
 
 
-def average(writer: Writer, sort: Sort) -> ex.Expression:
+def average(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """The aggregates that give a double."""
     return _aggregate(writer, writer.one_of(("avg", "stddev", "median", "percentile")), writer.one_of(NUMBERS))
 
 
-def count(writer: Writer, sort: Sort) -> ex.Expression:
+def count(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """`count(a[].x)`."""
     return _aggregate(writer, "count", writer.sort())
 
 
-def _aggregate(writer: Writer, function: str, sort: Sort) -> ex.Expression:
+def _aggregate(writer: ExpressionWriter, function: str, sort: Sort) -> ex.Expression:
     if not writer.scope.ranges or sort not in writer.scope.columns:
         return writer.leaf(Sort.INT if function == "count" else sort)
     inside = writer.inside(writer.one_of(writer.scope.ranges))
@@ -184,10 +184,10 @@ def _aggregate(writer: Writer, function: str, sort: Sort) -> ex.Expression:
     distinct = inside.chance(4)
     condition = inside.value(Sort.BOOL) if inside.chance(4) else None
     share = literal(inside.one_of((0.5, 0.25, 1, 0.9))) if function == "percentile" else None
-    return ex.Aggregate(function, argument, distinct, condition, share)
+    return ex.AggregateCall(function, argument, distinct, condition, share)
 
 
-def user_aggregate(writer: Writer, sort: Sort) -> ex.Expression:
+def user_aggregate(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """An aggregate of the user."""
     if not writer.scope.parameters or not writer.scope.ranges or sort not in writer.scope.columns:
         return writer.leaf(sort)
@@ -195,9 +195,15 @@ def user_aggregate(writer: Writer, sort: Sort) -> ex.Expression:
     return ex.Call("Latest", (inside.one_of(list(inside.attributes(sort))),))
 
 
-COMMON: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (aggregate, choice, case, user_call, user_aggregate)
+COMMON: tuple[Callable[[ExpressionWriter, Sort], ex.Expression], ...] = (
+    aggregate,
+    choice,
+    case,
+    user_call,
+    user_aggregate,
+)
 
-VALUES: Mapping[Sort, tuple[Callable[[Writer, Sort], ex.Expression], ...]] = {
+VALUES: Mapping[Sort, tuple[Callable[[ExpressionWriter, Sort], ex.Expression], ...]] = {
     Sort.INT: (arithmetic, minus, count, call, cast, of_unit, *COMMON),
     Sort.FLOAT: (arithmetic, quotient, average, minus, call, cast, *COMMON),
     Sort.DECIMAL: (arithmetic, minus, call, cast, fraction, *COMMON),

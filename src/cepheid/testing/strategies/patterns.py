@@ -9,7 +9,7 @@ from itertools import count
 from hypothesis import strategies as st
 
 from cepheid.pattern.expressions.parameters import literal
-from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq, Window
+from cepheid.pattern.tree.nodes import AnyOrder, Either, EventPattern, Maybe, Negation, PatternTree, Repeat, Seq, Window
 from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.streams import LONGEST, kinds
 
@@ -33,7 +33,7 @@ class _Drawer:
     def chance(self, one_in: int) -> bool:
         return self.draw(st.integers(1, one_in)) == one_in
 
-    def event(self) -> Event:
+    def event(self) -> EventPattern:
         """`A a`, `ANY(A, B) a`; now and then without a variable, so that it is named by its type."""
         self.left -= 1
         types = [self.draw(kinds(self.event_types))]
@@ -42,9 +42,9 @@ class _Drawer:
         elif self.features.any_type and self.chance(15):
             types = []
         name = None if self.chance(10) else "abcdefgh"[next(self.names)]
-        return Event(tuple(dict.fromkeys(types)), name)
+        return EventPattern(tuple(dict.fromkeys(types)), name)
 
-    def part(self, depth: int) -> Pattern:
+    def part(self, depth: int) -> PatternTree:
         """Any pattern that binds events."""
         if depth == 0 or self.left < 2 or self.chance(2):
             return self.event()
@@ -53,30 +53,30 @@ class _Drawer:
         )
         return self.draw(st.sampled_from(makers))(self, depth - 1) if makers else self.event()
 
-    def repeat(self, depth: int) -> Pattern:
+    def repeat(self, depth: int) -> PatternTree:
         """`A+ a[]`, `(SEQ(A a, B b))*`."""
         group = self.features.composition and self.chance(3)
         body = self.group(depth) if group else self.event()
         return Repeat(body, *self.draw(st.sampled_from(_TIMES)))
 
-    def group(self, depth: int) -> Pattern:
+    def group(self, depth: int) -> PatternTree:
         return self.part(depth) if self.chance(4) else self.sequence(depth)
 
-    def maybe(self, depth: int) -> Pattern:
+    def maybe(self, depth: int) -> PatternTree:
         """`A? a`, `(SEQ(A a, B b))?`."""
         return Maybe(self.group(depth) if self.chance(2) else self.event())
 
-    def either(self, depth: int) -> Pattern:
+    def either(self, depth: int) -> PatternTree:
         """OR of two."""
         return Either((self.part(depth), self.part(depth)))
 
-    def any_order(self, depth: int) -> Pattern:
+    def any_order(self, depth: int) -> PatternTree:
         """AND of two."""
         return AnyOrder((self.part(depth), self.part(depth)))
 
-    def sequence(self, depth: int) -> Pattern:
+    def sequence(self, depth: int) -> PatternTree:
         """SEQ of parts with negations before, between and after them, but never of negations alone."""
-        parts: list[Pattern] = []
+        parts: list[PatternTree] = []
         for _ in range(self.draw(st.integers(1, 3))):
             parts += self.absence()
             parts.append(self.part(depth))
@@ -84,7 +84,7 @@ class _Drawer:
                 break
         return Seq((*parts, *self.tail()))
 
-    def tail(self) -> list[Pattern]:
+    def tail(self) -> list[PatternTree]:
         """Negations at the end, now and then with an event after them that may be left out."""
         absent = self.absence()
         if not absent or self.left < 1 or not self.features.composition or not self.chance(3):
@@ -97,10 +97,10 @@ class _Drawer:
             Maybe(event) if self.chance(2) else Repeat(event, 0, self.draw(st.sampled_from((None, 2)))),
         ]
 
-    def absence(self) -> list[Pattern]:
+    def absence(self) -> list[PatternTree]:
         return [Negation(self.event())] if self.features.negation and self.chance(self.features.negations) else []
 
-    def with_periods(self, pattern: Pattern) -> Pattern:
+    def with_periods(self, pattern: PatternTree) -> PatternTree:
         """Some negations at the ends last for a while, whatever the window is (S26)."""
         if not isinstance(pattern, Seq) or self.unit is None:
             return pattern
@@ -116,7 +116,7 @@ class _Drawer:
 @st.composite
 def patterns(
     draw: st.DrawFn, event_types: Sequence[str], features: Features = EVERYTHING, unit: str | None = None
-) -> Pattern:
+) -> PatternTree:
     """Patterns of few events over some types, each with a variable of its own or named by its type.
 
     unit: in which absences for a while are counted; None: there are none.

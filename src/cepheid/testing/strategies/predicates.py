@@ -13,17 +13,17 @@ from cepheid.testing.strategies.literals import NULL
 from cepheid.testing.strategies.operators import COMMON, call, cast
 from cepheid.testing.strategies.scope import SETS
 from cepheid.testing.strategies.sorts import NUMBERS, Sort
-from cepheid.testing.strategies.writer import Writer
+from cepheid.testing.strategies.writer import ExpressionWriter
 
 
-def compare(writer: Writer, _: Sort) -> ex.Expression:
+def compare(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """A comparison of two values of a sort; numbers also across sorts, and moments with a text that reads as one."""
     sort = writer.sort()
     left = writer.reading(sort)
     return ex.Compare(writer.one_of(tuple(SIGNS)), left, _other(writer, sort, left))
 
 
-def _other(writer: Writer, sort: Sort, left: ex.Expression) -> ex.Expression:
+def _other(writer: ExpressionWriter, sort: Sort, left: ex.Expression) -> ex.Expression:
     if writer.chance(12):
         return NULL
     if sort in (Sort.DATE, Sort.LOCAL) and isinstance(left, ex.Attribute) and writer.chance(3):
@@ -31,20 +31,20 @@ def _other(writer: Writer, sort: Sort, left: ex.Expression) -> ex.Expression:
     return writer.value(writer.one_of(NUMBERS) if sort in NUMBERS else sort)
 
 
-def _spelled(writer: Writer, sort: Sort) -> ex.Literal:
+def _spelled(writer: ExpressionWriter, sort: Sort) -> ex.Literal:
     constant = writer.one_of((0, 1, 2))
     if sort is Sort.DATE:
         return literal(str(date(2024, 2, 28) + timedelta(days=constant)))
     return literal(str(datetime(2024, 2, 28, 23, 59, 59) + timedelta(seconds=constant)))
 
 
-def between(writer: Writer, _: Sort) -> ex.Expression:
+def between(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """`x BETWEEN low AND high`."""
     sort = writer.sort()
     return ex.Between(writer.reading(sort), writer.value(sort), writer.value(sort), writer.chance(3))
 
 
-def in_list(writer: Writer, _: Sort) -> ex.Expression:
+def in_list(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """`x IN (…)`, with a NULL among the choices now and then."""
     sort = writer.sort()
     choices = [writer.value(sort) for _ in range(writer.one_of((1, 2)))]
@@ -52,7 +52,7 @@ def in_list(writer: Writer, _: Sort) -> ex.Expression:
     return ex.In(writer.reading(sort), tuple(choices), writer.chance(3))
 
 
-def in_set(writer: Writer, _: Sort) -> ex.Expression:
+def in_set(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """`x IN Hi-Tech`: the set is a parameter."""
     name, (sort, _members) = writer.one_of(list(SETS.items()))
     if not writer.scope.parameters or sort not in writer.scope.columns:
@@ -60,7 +60,7 @@ def in_set(writer: Writer, _: Sort) -> ex.Expression:
     return ex.InSet(writer.reading(sort), name, writer.chance(3))
 
 
-def like(writer: Writer, _: Sort) -> ex.Expression:
+def like(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """`x LIKE 'a%'`."""
     return ex.Like(writer.reading(Sort.STRING), writer.value(Sort.STRING), writer.chance(3))
 
@@ -68,32 +68,32 @@ def like(writer: Writer, _: Sort) -> ex.Expression:
 _REGULAR = ("a", "^a$", "^.$", "[ab]+$", r"\w", "(?i)^A", "b|é", "")
 
 
-def rlike(writer: Writer, _: Sort) -> ex.Expression:
+def rlike(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """`x RLIKE '^a'`; the pattern is a constant."""
     return ex.RLike(writer.reading(Sort.STRING), literal(writer.one_of(_REGULAR)), writer.chance(3))
 
 
-def is_null(writer: Writer, _: Sort) -> ex.Expression:
+def is_null(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """`x IS NULL`."""
     return ex.IsNull(writer.reading(writer.sort()), writer.chance(2))
 
 
-def and_(writer: Writer, _: Sort) -> ex.Expression:
+def and_(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """Both."""
     return ex.And((writer.value(Sort.BOOL), writer.value(Sort.BOOL)))
 
 
-def or_(writer: Writer, _: Sort) -> ex.Expression:
+def or_(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """One of two."""
     return ex.Or((writer.value(Sort.BOOL), writer.value(Sort.BOOL)))
 
 
-def not_(writer: Writer, _: Sort) -> ex.Expression:
+def not_(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """Not so."""
     return ex.Not(writer.value(Sort.BOOL))
 
 
-def quantified(writer: Writer, _: Sort) -> ex.Expression:
+def quantified(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """`ALL(a[].x > b.x)`, `ANY(…)`."""
     found = [reference for reference in writer.scope.ranges if reference[1] in RANGES]
     if not found or writer.scope.quantified:
@@ -107,7 +107,7 @@ def quantified(writer: Writer, _: Sort) -> ex.Expression:
     return ex.Quantified(inside.one_of(ex.QUANTIFIERS), test)
 
 
-PREDICATES: tuple[Callable[[Writer, Sort], ex.Expression], ...] = (
+PREDICATES: tuple[Callable[[ExpressionWriter, Sort], ex.Expression], ...] = (
     *(compare, compare, compare, quantified, between, in_list, in_set, like, rlike, is_null),
     *(or_, not_, and_, call, cast, *COMMON),
 )

@@ -9,24 +9,24 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepheid.api import Query as MadeQuery
+from cepheid.api import Query
 from cepheid.language import print_program
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.tree.components import name_events
 from cepheid.pattern.tree.nodes import (
-    Column,
-    Event,
+    EventPattern,
+    FromStream,
+    KeyColumn,
     Negation,
     Output,
-    Pattern,
+    PatternTree,
     Program,
-    Query,
+    QueryTree,
     Repeat,
-    Return,
+    ReturnItem,
     Selection,
     Strategy,
-    Stream,
     Window,
 )
 from cepheid.pattern.tree.walk import walk
@@ -38,7 +38,7 @@ from cepheid.testing.strategies.schemas import KEY, TIME, TYPE, tick
 from cepheid.testing.strategies.scope import FUNCTIONS, PARAMETERS, SETS, Scope, columns_of, complete, parts_of
 from cepheid.testing.strategies.sorts import Sort
 from cepheid.testing.strategies.streams import EVENT_TYPES, LONGEST
-from cepheid.testing.strategies.variables import Variable, variables
+from cepheid.testing.strategies.variables import DrawnVariable, variables
 
 RESULTS: Mapping[Sort, pa.DataType] = {
     Sort.INT: pa.int64(),
@@ -66,7 +66,7 @@ class GeneratedQuery:
         printer.text(repr(self))
 
     @property
-    def tree(self) -> Query:
+    def tree(self) -> QueryTree:
         """The only query of the program."""
         (query,) = self.program.queries
         return query
@@ -76,9 +76,9 @@ class GeneratedQuery:
         """The query as a user would write it."""
         return print_program(self.program)
 
-    def make(self) -> MadeQuery:
+    def make(self) -> Query:
         """The query that can be run."""
-        return MadeQuery(self.program, **self.options)
+        return Query(self.program, **self.options)
 
     def but(self, **changes: Any) -> GeneratedQuery:
         """The same with other clauses."""
@@ -118,7 +118,7 @@ def _attributes(schema: pa.Schema) -> st.SearchStrategy[list[str]]:
 
 
 @st.composite
-def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Query:
+def _clauses(draw: st.DrawFn, pattern: PatternTree, schema: pa.Schema, features: Features) -> QueryTree:
     found = variables(name_events(pattern))
     columns = columns_of(schema, reads_time=features.reads_time)
     bare = len(found) == 1 and not found[0].array
@@ -132,7 +132,7 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
         where.insert(draw(st.integers(0, len(where))), draw(same_values(scope, key)))
     output = draw(st.sampled_from((*features.outputs[:1] * 3, *features.outputs)))
     streams, sees = draw(_sources(pattern, schema, features)) if draw(st.sampled_from(FROM)) else ((), None)
-    return Query(
+    return QueryTree(
         pattern,
         streams=streams,
         sees=sees,
@@ -150,21 +150,21 @@ def _clauses(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Fea
 
 @st.composite
 def _sources(
-    draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features
-) -> tuple[tuple[Stream, ...], ex.Expression | None]:
+    draw: st.DrawFn, pattern: PatternTree, schema: pa.Schema, features: Features
+) -> tuple[tuple[FromStream, ...], ex.Expression | None]:
     """What FROM says of the events that are seen: the types of the pattern at least."""
-    named = [name for node in walk(pattern) if isinstance(node, Event) for name in node.types]
+    named = [name for node in walk(pattern) if isinstance(node, EventPattern) for name in node.types]
     types: tuple[str, ...] = ()
     if features.scopes and TYPE in schema.names and named and draw(st.booleans()):
         types = tuple(dict.fromkeys([*named, *draw(st.sampled_from(((), ("B",))))]))
     single = Scope(columns_of(schema, reads_time=features.reads_time), bare=True, parameters=features.parameters)
     condition = draw(conditions(single)) if features.scopes and draw(st.booleans()) else None
-    return (Stream("readings", types),), condition
+    return (FromStream("readings", types),), condition
 
 
 @st.composite
 def _strategies(
-    draw: st.DrawFn, found: Sequence[Variable], features: Features, contiguous: bool
+    draw: st.DrawFn, found: Sequence[DrawnVariable], features: Features, contiguous: bool
 ) -> tuple[Selection, ...]:
     """Partition contiguity needs a partition."""
     possible = [s for s in features.strategies if contiguous or s is not Strategy.PARTITION]
@@ -182,16 +182,16 @@ def _strategies(
 
 
 @st.composite
-def _columns(draw: st.DrawFn, schema: pa.Schema, scope: Scope) -> tuple[Column, ...]:
+def _columns(draw: st.DrawFn, schema: pa.Schema, scope: Scope) -> tuple[KeyColumn, ...]:
     if draw(st.integers(0, 4)) < 4:
-        return (Column(KEY),)
+        return (KeyColumn(KEY),)
     simple = {(field.name,) for field in schema if not pa.types.is_nested(field.type)}
     paths = st.lists(st.sampled_from(sorted(simple | scope.keys().keys())), min_size=1, max_size=2, unique=True)
-    return draw(paths.map(lambda found: tuple(Column(name, tuple(fields)) for name, *fields in found)))
+    return draw(paths.map(lambda found: tuple(KeyColumn(name, tuple(fields)) for name, *fields in found)))
 
 
 @st.composite
-def _windows(draw: st.DrawFn, pattern: Pattern, schema: pa.Schema, features: Features) -> Window | None:
+def _windows(draw: st.DrawFn, pattern: PatternTree, schema: pa.Schema, features: Features) -> Window | None:
     """A negation needs a window: it may be at the start or end of the pattern, without FOR."""
     absent = any(isinstance(node, Negation) and node.period is None for node in walk(pattern))
     kind = draw(st.sampled_from([w for w in features.windows if w is not None or not absent]))
@@ -210,25 +210,25 @@ def _cooldowns(schema: pa.Schema) -> st.SearchStrategy[Window | None]:
 
 
 @st.composite
-def _returns(draw: st.DrawFn, found: Sequence[Variable], scope: Scope) -> tuple[Return, ...]:
+def _returns(draw: st.DrawFn, found: Sequence[DrawnVariable], scope: Scope) -> tuple[ReturnItem, ...]:
     sorts = draw(st.lists(st.sampled_from(list(Sort)), min_size=1, max_size=2))
     whole = complete(found, scope)
-    returns = tuple(Return(draw(expressions(whole, sort)), f"r{k}") for k, sort in enumerate(sorts))
+    returns = tuple(ReturnItem(draw(expressions(whole, sort)), f"r{k}") for k, sort in enumerate(sorts))
     extra = draw(st.sampled_from(("", "", "match_id", "events")))
     if extra == "match_id":
-        return (*returns, Return(ex.MatchId(), "id"))
+        return (*returns, ReturnItem(ex.MatchId(), "id"))
     return (*returns, *draw(_events(found))) if extra else returns
 
 
 @st.composite
-def _events(draw: st.DrawFn, found: Sequence[Variable]) -> tuple[Return, ...]:
+def _events(draw: st.DrawFn, found: Sequence[DrawnVariable]) -> tuple[ReturnItem, ...]:
     """`RETURN a, b[] AS bs, b[2] AS second`."""
     variable = draw(st.sampled_from([v for v in found if not v.negated]))
     if not variable.array:
-        return (Return(ex.Name(variable.name), "event"),)
+        return (ReturnItem(ex.Name(variable.name), "event"),)
     indexes: tuple[ex.AnyIndex, ...] = (ex.Index.EACH, ex.Index.FIRST, ex.Nth(2), ex.Index.LAST)
     index = draw(st.sampled_from(indexes))
-    return (Return(ex.Rows(variable.name, index), "event"),)
+    return (ReturnItem(ex.Rows(variable.name, index), "event"),)
 
 
 @st.composite
@@ -255,7 +255,7 @@ def _programs(
     columns = {TIME: schema.field(TIME).type, TYPE: pa.string(), KEY: pa.int64()}
     if raw:
         columns |= {field.name: field.type for field in schema}
-    made: list[Query] = []
+    made: list[QueryTree] = []
     options = dict(OPTIONS)
     for k, into in enumerate(names):
         first = draw(queries(schema, replace(features, returns=False, composition=False)))
@@ -263,25 +263,27 @@ def _programs(
         found = variables(name_events(first.tree.pattern))
         scope = complete(found, Scope(columns_of(schema)))
         sorts = draw(st.lists(st.sampled_from(list(RESULTS)), min_size=1, max_size=2))
-        returns = tuple(Return(draw(expressions(scope, sort, 1)), f"r{k}{n}") for n, sort in enumerate(sorts))
+        returns = tuple(ReturnItem(draw(expressions(scope, sort, 1)), f"r{k}{n}") for n, sort in enumerate(sorts))
         columns |= {item.name: RESULTS[sort] for item, sort in zip(returns, sorts, strict=True)}
-        tree = replace(first.tree, returns=(Return(_key(found), KEY), *returns), into=into)
+        tree = replace(first.tree, returns=(ReturnItem(_key(found), KEY), *returns), into=into)
         # The first query names the events, if any does.
         made.append(tree if not made or made[0].streams else replace(tree, streams=(), sees=None))
     last = draw(queries(pa.schema(columns.items()), then, event_types=(*names, *(EVENT_TYPES if raw else ()))))
     tree, listed = last.tree, (*names, *(("readings",) if raw else ()))
-    streams = [Stream(name) for name in draw(st.permutations(listed))]
+    streams = [FromStream(name) for name in draw(st.permutations(listed))]
     if raw and tree.streams:
         seen = {**dict.fromkeys(tree.streams[0].types)}
-        streams = [s if s.name in names else Stream(s.name, tuple(t for t in seen if t not in names)) for s in streams]
+        streams = [
+            s if s.name in names else FromStream(s.name, tuple(t for t in seen if t not in names)) for s in streams
+        ]
     return GeneratedQuery(Program((*made, replace(tree, streams=tuple(streams)))), options)
 
 
-def _key(found: Sequence[Variable]) -> ex.Expression:
+def _key(found: Sequence[DrawnVariable]) -> ex.Expression:
     one = next(v for v in found if not v.negated)
     return ex.Attribute(one.name, ex.Index.FIRST if one.array else ex.Index.ONE, KEY)
 
 
-def is_demanding(query: Query) -> bool:
+def is_demanding(query: QueryTree) -> bool:
     """Whether the query may have a match for every subset of the events, so that streams for it should be short."""
     return any(isinstance(node, Repeat) for node in walk(query.pattern))

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepheid.pattern.tree.nodes import Event, Pattern
+from cepheid.pattern.tree.nodes import EventPattern, PatternTree
 from cepheid.pattern.tree.walk import walk
 from cepheid.testing.strategies.features import EVERYTHING, Features
 from cepheid.testing.strategies.queries import GeneratedQuery, is_demanding, queries
@@ -30,12 +30,12 @@ def scenarios(
 
 
 @st.composite
-def _likely(draw: st.DrawFn, schema: pa.Schema, pattern: Pattern) -> pa.Table:
+def _likely(draw: st.DrawFn, schema: pa.Schema, pattern: PatternTree) -> pa.Table:
     """Events of the pattern's types in its order: without them most queries would match nothing."""
     first = draw(rows(schema))
     time = draw(st.integers(0, 2))
     found: list[dict[str, Any]] = []
-    for event in [node for node in walk(pattern) if isinstance(node, Event)]:
+    for event in [node for node in walk(pattern) if isinstance(node, EventPattern)]:
         row = {**(first if draw(st.booleans()) else draw(rows(schema))), KEY: first[KEY]}
         time = min(time + draw(st.integers(0, 2)), LONGEST)
         row[TIME] = moment(schema.field(TIME).type, time)

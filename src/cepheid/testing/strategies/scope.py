@@ -15,7 +15,7 @@ from cepheid.pattern.expressions.nodes import AnyIndex, Index, Nth
 from cepheid.testing.strategies.schemas import TIME, TYPE
 from cepheid.testing.strategies.sorts import Sort, sort_of
 from cepheid.testing.strategies.values import DAY, MOMENT
-from cepheid.testing.strategies.variables import Variable
+from cepheid.testing.strategies.variables import DrawnVariable
 
 Reference = tuple[str, AnyIndex]
 SECOND = Nth(2)
@@ -135,7 +135,7 @@ def _parts(part: Part, arrow: pa.DataType) -> Iterator[tuple[Part, pa.DataType]]
         yield (*part, MapKey("k")), arrow.item_type
 
 
-def complete(variables: Sequence[Variable], scope: Scope) -> Scope:
+def complete(variables: Sequence[DrawnVariable], scope: Scope) -> Scope:
     """HAVING and RETURN, where all is bound: `a[1]`, `a[a.LEN]`, `a.LEN` and aggregates of the arrays."""
     positive = [v for v in variables if not v.negated]
     arrays = [v.name for v in positive if v.array]
@@ -148,7 +148,7 @@ def complete(variables: Sequence[Variable], scope: Scope) -> Scope:
     )
 
 
-def settled(variables: Sequence[Variable], scope: Scope, whole: Mapping[int, Variable]) -> Scope:
+def settled(variables: Sequence[DrawnVariable], scope: Scope, whole: Mapping[int, DrawnVariable]) -> Scope:
     """A conjunct of WHERE without iteration: it is tested when the last of what it mentions is bound (S5).
 
     Of the variables of an outermost repetition either one is used as a whole (`whole` says which, by the
@@ -168,7 +168,7 @@ def settled(variables: Sequence[Variable], scope: Scope, whole: Mapping[int, Var
     )
 
 
-def earlier(variable: Variable, variables: Sequence[Variable]) -> list[Reference]:
+def earlier(variable: DrawnVariable, variables: Sequence[DrawnVariable]) -> list[Reference]:
     """The events that a condition on each event of an array may compare it with: bound before in every match."""
     found: list[Reference] = []
     for other in variables:

@@ -7,7 +7,7 @@ import re
 from hypothesis import strategies as st
 
 from cepheid.language import print_query
-from cepheid.pattern.tree.nodes import Query
+from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.testing.strategies.queries import queries
 from cepheid.testing.strategies.schemas import PLAIN
 from cepheid.testing.strategies.trees import any_algebra
@@ -41,7 +41,7 @@ def _mutated(tokens: list[str], draw: st.DrawFn) -> list[str]:
 
 
 def _algebra(draw: st.DrawFn) -> str:
-    return print_query(Query(draw(any_algebra())))
+    return print_query(QueryTree(draw(any_algebra())))
 
 
 @st.composite

@@ -23,7 +23,7 @@ from cepheid.testing.strategies.literals import any_literals
 from cepheid.testing.strategies.names import names, type_names
 
 Expressions = st.SearchStrategy[ex.Expression]
-Patterns = st.SearchStrategy[tree.Pattern]
+Patterns = st.SearchStrategy[tree.PatternTree]
 Terms = st.SearchStrategy[algebra.Term]
 
 _INDEXES = (
@@ -52,7 +52,7 @@ LEAVES: Mapping[type[ex.Expression], Expressions] = {
 """Strategies for the expressions without parts."""
 
 BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
-    ex.Aggregate: lambda inner: st.builds(
+    ex.AggregateCall: lambda inner: st.builds(
         _aggregate, st.sampled_from(ex.AGGREGATES), inner, st.booleans(), st.none() | inner, inner
     ),
     ex.Quantified: lambda inner: st.builds(ex.Quantified, st.sampled_from(ex.QUANTIFIERS), inner),
@@ -75,7 +75,7 @@ BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
     ex.Cast: lambda inner: st.builds(ex.Cast, inner, st.sampled_from(["INT", "STRING", "DECIMAL(10, 2)", "TIMESTAMP"])),
     ex.Field: lambda inner: st.builds(ex.Field, _paths(), names()),
     ex.Element: lambda inner: st.builds(ex.Element, _paths(), inner),
-    ex.Case: lambda inner: st.builds(ex.Case, st.none() | inner, _some(_arms(inner)), st.none() | inner),
+    ex.CaseWhen: lambda inner: st.builds(ex.CaseWhen, st.none() | inner, _some(_arms(inner)), st.none() | inner),
     ex.SameValue: lambda inner: st.builds(ex.SameValue, names(), st.none() | inner, _some(names(), 0, 2)),
     ex.When: lambda inner: _arms(inner),
 }
@@ -84,8 +84,8 @@ BRANCHES: Mapping[type[ex.Expression], Callable[[Expressions], Expressions]] = {
 
 def _aggregate(
     function: str, argument: ex.Expression, distinct: bool, condition: ex.Expression | None, share: ex.Expression
-) -> ex.Aggregate:
-    return ex.Aggregate(function, argument, distinct, condition, share if function == "percentile" else None)
+) -> ex.AggregateCall:
+    return ex.AggregateCall(function, argument, distinct, condition, share if function == "percentile" else None)
 
 
 def _paths() -> Expressions:
@@ -108,9 +108,9 @@ def any_expressions() -> Expressions:
     )
 
 
-def any_events() -> st.SearchStrategy[tree.Event]:
+def any_events() -> st.SearchStrategy[tree.EventPattern]:
     """Events of one type or of ANY of some, with a variable or without."""
-    return st.builds(tree.Event, _some(type_names(), 0), st.none() | names())
+    return st.builds(tree.EventPattern, _some(type_names(), 0), st.none() | names())
 
 
 @st.composite
@@ -119,7 +119,7 @@ def _repeats(draw: st.DrawFn, inner: Patterns) -> tree.Repeat:
     return tree.Repeat(draw(inner), low, draw(st.none() | st.integers(max(low, 1), 5)))
 
 
-COMPOUNDS: Mapping[type[tree.Pattern], Callable[[Patterns], Patterns]] = {
+COMPOUNDS: Mapping[type[tree.PatternTree], Callable[[Patterns], Patterns]] = {
     tree.Negation: lambda inner: st.builds(tree.Negation, any_events(), st.none() | _windows()),
     tree.Repeat: _repeats,
     tree.Maybe: lambda inner: st.builds(tree.Maybe, inner),
@@ -140,27 +140,29 @@ def any_patterns() -> Patterns:
     )
 
 
-def any_automata() -> st.SearchStrategy[tree.Automaton]:
+def any_automata() -> st.SearchStrategy[tree.AutomatonPattern]:
     """Automata with any states, registers and arcs. An automaton is a whole query: it is no part of a pattern."""
     inner, fields = any_expressions(), st.sampled_from(["INT", "DOUBLE", "STRING", "DECIMAL(10, 2)", "INTERVAL"])
     return st.builds(
-        tree.Automaton,
+        tree.AutomatonPattern,
         names(),
         _some(names()),
-        _some(st.builds(tree.Slot, names(), fields, inner), 0, 2),
+        _some(st.builds(tree.RegisterSlot, names(), fields, inner), 0, 2),
         _some(_arcs(inner), 0),
     )
 
 
 @st.composite
-def _arcs(draw: st.DrawFn, inner: Expressions) -> tree.Arc:
+def _arcs(draw: st.DrawFn, inner: Expressions) -> tree.ArcClause:
     fires = draw(st.sampled_from(tree.Fires))
-    arc = tree.Arc(draw(names()), draw(names()), fires, draw(st.none() | names()), condition=draw(st.none() | inner))
+    arc = tree.ArcClause(
+        draw(names()), draw(names()), fires, draw(st.none() | names()), condition=draw(st.none() | inner)
+    )
     if fires is tree.Fires.EVENT:
         arc = replace(arc, types=draw(_some(type_names(), 0, 2)))
     if fires is tree.Fires.EVENT and draw(st.booleans()):
         return replace(arc, target=arc.source, ignores=True)
-    return replace(arc, assigns=draw(_some(st.builds(tree.Assign, names(), inner), 0, 2)))
+    return replace(arc, assigns=draw(_some(st.builds(tree.Assignment, names(), inner), 0, 2)))
 
 
 def _values() -> Expressions:
@@ -177,7 +179,7 @@ def _has_no_spelling(node: ex.Expression) -> bool:
     """What belongs to a pattern is read too, and refused later; but DISTINCT (…) and [θ_3] are not read back."""
     if isinstance(node, ex.SameValue):
         return quote_name(node.attribute) != node.attribute
-    return isinstance(node, ex.Aggregate) and node.distinct
+    return isinstance(node, ex.AggregateCall) and node.distinct
 
 
 def _attributes() -> Expressions:
@@ -185,8 +187,8 @@ def _attributes() -> Expressions:
     return LEAVES[ex.Name] | of_stream | st.builds(ex.Field, of_stream, names())
 
 
-def _changes() -> st.SearchStrategy[tuple[algebra.Change, ...]]:
-    return _some(st.builds(algebra.Change, _attributes(), names()), 1, 2)
+def _changes() -> st.SearchStrategy[tuple[algebra.Renaming, ...]]:
+    return _some(st.builds(algebra.Renaming, _attributes(), names()), 1, 2)
 
 
 def _items() -> st.SearchStrategy[tuple[algebra.Item, ...]]:
@@ -245,21 +247,21 @@ def _windows() -> st.SearchStrategy[tree.Window]:
     return st.builds(tree.Window, amount | st.builds(ex.Name, names()), units)
 
 
-def _queries() -> st.SearchStrategy[tree.Query]:
+def _queries() -> st.SearchStrategy[tree.QueryTree]:
     inner = any_expressions()
     # WHERE holds conjuncts, so that none of them is a conjunction.
     conjuncts = inner.filter(lambda node: not isinstance(node, ex.And))
     return st.builds(
-        tree.Query,
+        tree.QueryTree,
         any_patterns() | any_automata(),
-        streams=_some(st.builds(tree.Stream, names(), _some(type_names(), 0, 2)), 0, 2),
+        streams=_some(st.builds(tree.FromStream, names(), _some(type_names(), 0, 2)), 0, 2),
         sees=st.none() | _on_one_event(),
         strategies=_some(st.builds(tree.Selection, st.sampled_from(tree.Strategy), _some(names(), 0)), 0, 2),
         where=_some(conjuncts, 0),
-        partition_by=_some(st.builds(tree.Column, names(), _some(names(), 0, 2)), 0, 2),
+        partition_by=_some(st.builds(tree.KeyColumn, names(), _some(names(), 0, 2)), 0, 2),
         within=st.none() | _windows(),
         having=st.none() | inner,
-        returns=_some(st.builds(tree.Return, inner, names()), 0, 2),
+        returns=_some(st.builds(tree.ReturnItem, inner, names()), 0, 2),
         into=st.none() | names(),
         output=st.sampled_from(tree.Output),
         cooldown=st.none() | _windows(),
@@ -271,10 +273,10 @@ def _on_one_event() -> Expressions:
     return st.builds(ex.Compare, st.sampled_from(["=", "<"]), LEAVES[ex.Name], LEAVES[ex.Literal])
 
 
-def _settled(query: tree.Query) -> tree.Query:
+def _settled(query: tree.QueryTree) -> tree.QueryTree:
     """INTO needs RETURN; a.LEN is a length where `a` is an array, a[1] an element where there is no variable `a`."""
     repeats = [node for node in walk(name_events(query.pattern)) if isinstance(node, tree.Repeat)]
-    events = [event for repeat in repeats for event in walk(repeat.body) if isinstance(event, tree.Event)]
+    events = [event for repeat in repeats for event in walk(repeat.body) if isinstance(event, tree.EventPattern)]
     arrays = sorted({str(event.variable) for event in events})
 
     def change(node: ex.Expression) -> ex.Expression:
@@ -295,9 +297,9 @@ def _settled(query: tree.Query) -> tree.Query:
 
 
 @cache
-def any_queries() -> st.SearchStrategy[tree.Query]:
+def any_queries() -> st.SearchStrategy[tree.QueryTree]:
     """Queries with every clause, valid or not; also CESAR expressions, which have none."""
-    return _queries().map(_settled) | st.builds(tree.Query, any_algebra(), into=st.none() | names())
+    return _queries().map(_settled) | st.builds(tree.QueryTree, any_algebra(), into=st.none() | names())
 
 
 @cache

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from cepheid.pattern.tree.nodes import AnyOrder, Either, Event, Maybe, Negation, Pattern, Repeat, Seq
+from cepheid.pattern.tree.nodes import AnyOrder, Either, EventPattern, Maybe, Negation, PatternTree, Repeat, Seq
 from cepheid.pattern.tree.walk import walk
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class DrawnVariable:
     """A variable. `loops`: the repetitions around it, outermost first; `before`: what is bound earlier, if ever."""
 
     name: str
@@ -26,7 +26,7 @@ class Variable:
         return bool(self.loops)
 
 
-def variables(pattern: Pattern) -> tuple[Variable, ...]:
+def variables(pattern: PatternTree) -> tuple[DrawnVariable, ...]:
     """All variables of a pattern whose events all have one.
 
     >>> a, b = variables(Seq((Repeat(Event(("A",), "a"), 1, None), Event(("B",), "b"))))
@@ -36,14 +36,16 @@ def variables(pattern: Pattern) -> tuple[Variable, ...]:
     return tuple(_find(pattern, (), frozenset(), count()))
 
 
-def _find(node: Pattern, loops: tuple[int, ...], before: frozenset[str], numbers: Iterator[int]) -> Iterator[Variable]:
+def _find(
+    node: PatternTree, loops: tuple[int, ...], before: frozenset[str], numbers: Iterator[int]
+) -> Iterator[DrawnVariable]:
     match node:
-        case Event(variable=str(name)):
-            yield Variable(name, False, False, loops, before)
-        case Negation(event=Event(variable=str(name))):
-            yield Variable(name, True, False, (), before)
-        case Repeat(body=Event(variable=str(name))):
-            yield Variable(name, False, True, (*loops, next(numbers)), before)
+        case EventPattern(variable=str(name)):
+            yield DrawnVariable(name, False, False, loops, before)
+        case Negation(event=EventPattern(variable=str(name))):
+            yield DrawnVariable(name, True, False, (), before)
+        case Repeat(body=EventPattern(variable=str(name))):
+            yield DrawnVariable(name, False, True, (*loops, next(numbers)), before)
         case Repeat(body=body):
             yield from _find(body, (*loops, next(numbers)), before, numbers)
         case Maybe(body=body):
@@ -59,6 +61,6 @@ def _find(node: Pattern, loops: tuple[int, ...], before: frozenset[str], numbers
             raise TypeError(f"no variables in {type(node).__name__}")
 
 
-def _bound(node: Pattern) -> frozenset[str]:
+def _bound(node: PatternTree) -> frozenset[str]:
     absent = {n.event.variable for n in walk(node) if isinstance(n, Negation)}
-    return frozenset(n.variable for n in walk(node) if isinstance(n, Event) and n.variable is not None) - absent
+    return frozenset(n.variable for n in walk(node) if isinstance(n, EventPattern) and n.variable is not None) - absent

@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class ExpressionWriter:
     """Draws expressions of a sort. `depth`: how many operators may still be nested."""
 
     draw: st.DrawFn
     scope: Scope
-    makers: Mapping[Sort, Sequence[Callable[[Writer, Sort], ex.Expression]]]
+    makers: Mapping[Sort, Sequence[Callable[[ExpressionWriter, Sort], ex.Expression]]]
     depth: int
 
     def one_of(self, items: Sequence[T]) -> T:
@@ -73,21 +73,21 @@ class Writer:
     def counts(self) -> Iterator[ex.Expression]:
         """How many events there are: `a.LEN`, `count(a[])`."""
         yield from map(ex.Length, self.scope.lengths)
-        yield from (ex.Aggregate("count", ex.Rows(*reference)) for reference in self.scope.ranges)
+        yield from (ex.AggregateCall("count", ex.Rows(*reference)) for reference in self.scope.ranges)
 
     def sort(self) -> Sort:
         """A sort that some column or field has, if any has one."""
         return self.one_of(list(dict.fromkeys([*self.scope.columns, *self.scope.registers])) or list(Sort))
 
-    def certain(self) -> Writer:
+    def certain(self) -> ExpressionWriter:
         """A writer of expressions with a known type; the type of a user-defined function is only known when it runs."""
         return replace(self, scope=replace(self.scope, parameters=False))
 
-    def for_each(self, reference: tuple[str, ex.AnyIndex]) -> Writer:
+    def for_each(self, reference: tuple[str, ex.AnyIndex]) -> ExpressionWriter:
         """A writer of what ALL or ANY asks of each of some events."""
         return replace(self, scope=self.scope.for_each(reference))
 
-    def inside(self, reference: tuple[str, ex.AnyIndex]) -> Writer:
+    def inside(self, reference: tuple[str, ex.AnyIndex]) -> ExpressionWriter:
         """A writer of what an aggregate runs over."""
         return replace(self, scope=self.scope.within(reference), depth=min(self.depth, 1))
 

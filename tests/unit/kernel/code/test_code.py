@@ -15,8 +15,8 @@ from cepheid.kernel.code.printer import print_block, show
 from cepheid.kernel.code.types import BOOL, FLOAT64, INT64, UINT8, UINT32
 from cepheid.kernel.compile import Compilable
 
-A, B = n.Variable("a", INT64), n.Variable("b", INT64)
-X, Y = n.Variable("x", FLOAT64), n.Variable("y", FLOAT64)
+A, B = n.Local("a", INT64), n.Local("b", INT64)
+X, Y = n.Local("x", FLOAT64), n.Local("y", FLOAT64)
 OUT = n.Array("out", INT64)
 
 
@@ -34,8 +34,8 @@ def run(function: n.Function, *arguments: Any) -> tuple[list[Any], list[Any]]:
 
 
 def test_a_number_takes_the_type_of_what_is_beside_it() -> None:
-    assert n.Arithmetic("+", A, n.Constant(1, INT64)) == A + 1
-    assert (X < 1) == n.Comparison("<", X, n.Constant(1.0, FLOAT64))
+    assert n.BinaryOp("+", A, n.Immediate(1, INT64)) == A + 1
+    assert (X < 1) == n.Comparison("<", X, n.Immediate(1.0, FLOAT64))
 
 
 def test_two_types_do_not_mix() -> None:
@@ -45,13 +45,13 @@ def test_two_types_do_not_mix() -> None:
 
 def test_conditions_are_folded() -> None:
     one, other = A < B, A.equals(0)
-    assert all_of([n.TRUE, one, all_of([one, other])]) == n.And((one, other))
+    assert all_of([n.TRUE, one, all_of([one, other])]) == n.AllTrue((one, other))
     assert all_of([one, n.FALSE]) == n.FALSE
     assert any_of([n.FALSE, one]) == one
     assert any_of([]) == n.FALSE
     assert negate(negate(one)) == one
     assert choose(one, n.TRUE, n.FALSE) == one
-    assert choose(one, n.FALSE, n.TRUE) == n.Not(one)
+    assert choose(one, n.FALSE, n.TRUE) == n.Negate(one)
     assert choose(n.TRUE, A, B) == A
 
 
@@ -85,13 +85,13 @@ def test_a_block_under_a_constant_condition_is_part_of_the_other_or_left_out() -
         (A.to(FLOAT64) / X, "float(a) / x"),
         (A.to(UINT32), "a"),
         ((A < B).to(INT64), "int(a < b)"),
-        (n.Constant(-1, INT64), "-1"),
-        (A * n.Constant(-1, INT64), "a * -1"),
-        (n.Constant(math.inf, FLOAT64), "INF"),
+        (n.Immediate(-1, INT64), "-1"),
+        (A * n.Immediate(-1, INT64), "a * -1"),
+        (n.Immediate(math.inf, FLOAT64), "INF"),
         (OUT[A + 1], "out[a + 1]"),
     ],
 )
-def test_expressions_as_text(node: n.Expression, text: str) -> None:
+def test_expressions_as_text(node: n.Expr, text: str) -> None:
     assert show(node) == text
 
 
@@ -124,13 +124,13 @@ def test_statements_as_text() -> None:
 whole = st.integers(-(2**63), 2**63 - 1)
 real = st.floats(allow_nan=True, allow_infinity=True)
 WHOLE = [
-    n.Wrap(A + B), n.Wrap(A - B), n.Wrap(A * B), n.Call("remainder", (A, B), INT64), n.Wrap(n.Call("abs", (A,), INT64)),
-    A & B, A | B, A ^ B, A >> 3, n.Choose(A < B, A, B), (A < B).to(INT64),
+    n.Wrap(A + B), n.Wrap(A - B), n.Wrap(A * B), n.Invoke("remainder", (A, B), INT64),
+    n.Wrap(n.Invoke("abs", (A,), INT64)), A & B, A | B, A ^ B, A >> 3, n.Choose(A < B, A, B), (A < B).to(INT64),
     all_of([A < B, B > 0]).to(INT64), any_of([A.equals(B), negate(A <= 7)]).to(INT64),
 ]  # fmt: skip
 REAL = [
-    X + Y, X - Y, X * Y, n.Call("abs", (X,), FLOAT64), n.Call("fremainder", (X, Y), FLOAT64),
-    n.Choose(X < Y, X, Y), n.Call("less", (X, Y), BOOL).to(FLOAT64), n.Call("same", (X, Y), BOOL).to(FLOAT64),
+    X + Y, X - Y, X * Y, n.Invoke("abs", (X,), FLOAT64), n.Invoke("fremainder", (X, Y), FLOAT64),
+    n.Choose(X < Y, X, Y), n.Invoke("less", (X, Y), BOOL).to(FLOAT64), n.Invoke("same", (X, Y), BOOL).to(FLOAT64),
     X.equals(Y).to(FLOAT64), X.differs(Y).to(FLOAT64), (X <= Y).to(FLOAT64),
 ]  # fmt: skip
 
@@ -183,7 +183,7 @@ def test_an_array_of_another_type_is_refused() -> None:
 def test_a_variable_has_one_type() -> None:
     code = Code()
     code.set(A, 1)
-    code.add(n.Assign(n.Variable("a", FLOAT64), n.Constant(1.0, FLOAT64)))
+    code.add(n.Assign(n.Local("a", FLOAT64), n.Immediate(1.0, FLOAT64)))
     code.give(0)
     with pytest.raises(TypeError, match="a is int64 and float64"):
         Compilable(n.Function("twice", (), code.block)).compiled()

@@ -16,7 +16,7 @@ from cepheid.kernel.compile import Compilable, Run
 from cepheid.kernel.join import run
 from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.join.kernel import JoinKernel
-from cepheid.kernel.join.output import Output
+from cepheid.kernel.join.output import MatchBuffers
 from cepheid.kernel.join.state import StackState
 from cepheid.kernel.runtime import NIL
 from cepheid.language import parse
@@ -75,7 +75,7 @@ class Machine:
         self.window = query.window
         self.kernel: JoinKernel = generate_join(self.join, nullable, self.window, order)
         self.state = StackState(self.join, self.kernel, self.window, native=native)
-        self.output = Output(len(self.join.positive), native=native)
+        self.output = MatchBuffers(len(self.join.positive), native=native)
         self.output.room = room or self.output.room
         self.partitions: dict[tuple[Any, ...], int] = {} if self.join.partitions.all else {(): 0}
         self.strings: dict[str, int] = {}

@@ -14,7 +14,7 @@ from cepheid.kernel.code.types import BOOL, FLOAT64, INT64, UINT32, Scalar
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constants
 from cepheid.kernel.join import lookup
-from cepheid.kernel.join.conditions import Conditions
+from cepheid.kernel.join.conditions import JoinConditions
 from cepheid.kernel.join.layout import lay_out
 from cepheid.kernel.join.lookup import find_lookup
 from cepheid.plan.join import make_join
@@ -92,7 +92,7 @@ def test_that_a_long_stack_is_sorted_as_a_short_one_is_not(native: bool, monkeyp
 def test_what_bounds_a_stack(condition: str, column: str | None, operators: list[str]) -> None:
     join = make_join(bound(f"SEQ(A a, !(X n), B b) WHERE {condition} WITHIN 9"))
     layout = lay_out(join, frozenset())
-    found = find_lookup(join, layout.stacks[1], Conditions(layout, Constants()).translator)
+    found = find_lookup(join, layout.stacks[1], JoinConditions(layout, Constants()).translator)
     assert (found.field.column if found is not None else None) == column
     assert [bound_.operator for bound_ in found.bounds] == operators if found is not None else operators == []
 
@@ -104,16 +104,16 @@ def native(name: str, *kinds: Scalar, result: Scalar = INT64) -> Any:
     """A function that is written by hand, compiled for some types; an array is a type in the plural."""
     function = getattr(sorting, name)
     words = [word for parameter, word in function.__annotations__.items() if parameter != "return"]
-    inside: list[n.Expression | n.Array] = []
-    given: list[n.Variable | n.Array] = []
+    inside: list[n.Expr | n.Array] = []
+    given: list[n.Local | n.Array] = []
     for k, (word, kind) in enumerate(zip(words, kinds, strict=True)):
         if word.endswith("s"):
             given.append(n.Array(f"p{k}", kind))
             inside.append(given[-1])
         else:
-            given.append(n.Variable(f"p{k}", INT64 if kind == BOOL else kind))
+            given.append(n.Local(f"p{k}", INT64 if kind == BOOL else kind))
             inside.append(given[-1].differs(0) if kind == BOOL else given[-1])  # type: ignore[union-attr]
-    body = (n.Return(n.Call(name, tuple(inside), result)),)
+    body = (n.Return(n.Invoke(name, tuple(inside), result)),)
     return Compilable(n.Function("wrapped", tuple(given), body)).compiled()
 
 

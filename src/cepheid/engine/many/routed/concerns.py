@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cepheid.automaton.model import Automaton, Ends, Test
+from cepheid.automaton.model import Ends, RegisterAutomaton, Test
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern.expressions.nodes import Expression
 
@@ -48,7 +48,7 @@ def beginnings(compiled: CompiledQuery) -> tuple[Concern, ...]:
     return tuple(dict.fromkeys(concern for concern in _all(automaton) if concern.begins))
 
 
-def _all(automaton: Automaton) -> Iterator[Concern]:
+def _all(automaton: RegisterAutomaton) -> Iterator[Concern]:
     for arc in automaton.arcs:
         yield _concern(arc.types, arc.fence, begins=arc.source is None)
     if not automaton.valued:  # else they end runs that have lasted too long, which others see as well

@@ -15,7 +15,7 @@ from cepheid.engine.machines.adaptive import AdaptiveMachine
 from cepheid.engine.machines.protocol import KeptRows, Machine
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.many.lifetimes import ALWAYS
-from cepheid.engine.many.protocol import RULE, Found, Router
+from cepheid.engine.many.protocol import RULE, Router, RuleMatches
 from cepheid.engine.many.results import Part, found_of, rows_of
 from cepheid.engine.many.routed.joined_stream import JoinedRows, JoinedStream
 from cepheid.engine.many.routed.routers import router_of
@@ -157,7 +157,7 @@ class RoutedTier:
 
     # Matches.
 
-    def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
+    def settle(self, now: int | None, rows: KeptRows) -> list[RuleMatches]:
         """The matches that became certain, given all events before a time (None: all)."""
         self.stream.source = rows
         found: list[Part] = []

@@ -36,7 +36,7 @@ SOME = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Route:
     """How events of some types (none: of any) find rules: by an equality, or by bounds, or they concern every rule."""
 
     types: tuple[str, ...]
@@ -98,7 +98,7 @@ class ByConstants:
     later: types of events (none: of any) that concern a rule once another event has, for so many ticks.
     """
 
-    def __init__(self, ways: Sequence[Way], later: tuple[str, ...] | None = None, reach: int | None = None) -> None:
+    def __init__(self, ways: Sequence[Route], later: tuple[str, ...] | None = None, reach: int | None = None) -> None:
         self.ways = tuple(dict.fromkeys(ways))
         self.later = later
         self.begun = BegunRules(reach)
@@ -163,7 +163,7 @@ class ByConstants:
         new[1:] = (events[1:] != events[:-1]) | (numbers[1:] != numbers[:-1])
         return events[new], numbers[new]
 
-    def _found(self, way: Way, index: _AnyIndex, batch: Batch) -> tuple[Any, Any]:
+    def _found(self, way: Route, index: _AnyIndex, batch: Batch) -> tuple[Any, Any]:
         rows = _of_types(batch, way.types)
         if not rows.all():
             places = np.flatnonzero(rows)
@@ -208,7 +208,7 @@ class _Index:
 _AnyIndex = _Index | RangeIndex | AllPairs
 
 
-def _index_of(way: Way) -> _AnyIndex:
+def _index_of(way: Route) -> _AnyIndex:
     if way.pair is not None:
         return _Index(way.pair)
     return RangeIndex(way.bounds) if way.bounds else AllPairs()
@@ -229,7 +229,7 @@ def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
     if isinstance(found, str):
         pair = _partition_pair(compiled)
         if pair is not None:
-            return ByConstants([Way((), pair)]), ""
+            return ByConstants([Route((), pair)]), ""
         found = (*beginnings(compiled), Concern((), ()))
     ways = {concern: _way(concern, compiled.query.schema) for concern in found}
     later = [way for concern, way in ways.items() if not concern.begins and way.finds_all]
@@ -241,7 +241,7 @@ def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
     return ByConstants(kept, _types(later, kept), compiled.query.reach), why
 
 
-def _types(ways: Sequence[Way], other: Sequence[Way]) -> tuple[str, ...] | None:
+def _types(ways: Sequence[Route], other: Sequence[Route]) -> tuple[str, ...] | None:
     """The types of events that are of some ways (none: any), and do not find all rules by other ones; None: of none."""
     if not all(way.types for way in ways):
         return ()
@@ -249,12 +249,12 @@ def _types(ways: Sequence[Way], other: Sequence[Way]) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(name for way in ways for name in way.types if name not in known)) or None
 
 
-def _way(concern: Concern, schema: Schema) -> Way:
+def _way(concern: Concern, schema: Schema) -> Route:
     """How the rules of a concern are found."""
     types = concern.types if schema.roles.types is None and schema.roles.type is not None else ()
     pair = _pair(concern, schema)
     if pair is not None or schema.roles.types is not None:
-        return Way(types, pair)
+        return Route(types, pair)
     own = (
         bounds
         for condition in concern.conditions
@@ -265,7 +265,7 @@ def _way(concern: Concern, schema: Schema) -> Way:
         and bounds.constant.column in schema.constants
         and plain(schema.columns[bounds.key.column]) not in (pa.uint64(), pa.date64())
     )
-    return Way(types, None, tuple(dict.fromkeys(own)))
+    return Route(types, None, tuple(dict.fromkeys(own)))
 
 
 def _partition_pair(compiled: CompiledQuery) -> Pair | None:

@@ -19,7 +19,7 @@ from cepheid.pattern.binding.schema import Roles, Schema
 from cepheid.pattern.expressions.aggregates import with_aggregates
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.pattern.expressions.parameters import literal, resolve_window, window_nanoseconds
-from cepheid.pattern.expressions.sampled import Sample
+from cepheid.pattern.expressions.sampled import SampledValue
 from cepheid.pattern.expressions.types import NULL, Kind, Type
 from cepheid.pattern.templates.parameters import parameters, shapes, window_parameter
 from cepheid.pattern.templates.rule_columns import WINDOW, ConstantColumn, NotJoinedError, power_above
@@ -52,14 +52,14 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Wrong:
+class WrongRules:
     """Rules, by their places, that can't be run, and why."""
 
     rows: Any
     error: CepheidError
 
 
-class Template:
+class VariedTemplate:
     """A query with parameters, on events of a schema."""
 
     def __init__(
@@ -83,15 +83,15 @@ class Template:
         self._shapes: set[str] = set()  # parameters that turned out to be such
         self._windows: bool | None = None  # whether rules that come have each its own window, once that is known
         self._lengths_seen: set[int] = set()
-        self._of_sets: dict[Lengths, Template] = {}
+        self._of_sets: dict[Lengths, VariedTemplate] = {}
 
-    def split(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
+    def split(self, rules: pa.Table) -> tuple[list[Share], list[WrongRules]]:
         """The rules of a table by variant. Raises NotJoinedError where the template is not one query."""
         sets = set_parameters(self.program, rules)
         if not sets:
             return self._split_values(rules)
         shares: list[Share] = []
-        wrong: list[Wrong] = []
+        wrong: list[WrongRules] = []
         for lengths, rows in by_length(rules, sets):
             own = rules.take(from_numpy(rows))
             found, failed = self._with_values(own, lengths) or self._split_values(own)
@@ -99,7 +99,7 @@ class Template:
             wrong += [replace(one, rows=rows[one.rows]) for one in failed]
         return shares, wrong
 
-    def _with_values(self, rules: pa.Table, lengths: Lengths | None) -> tuple[list[Share], list[Wrong]] | None:
+    def _with_values(self, rules: pa.Table, lengths: Lengths | None) -> tuple[list[Share], list[WrongRules]] | None:
         """The same for rules with sets of some lengths; None if they are to be seen as sets, to tell what is wrong."""
         if lengths is None:
             return None
@@ -109,13 +109,15 @@ class Template:
             return None
         return None if wrong else (found, wrong)
 
-    def _sized(self, lengths: Lengths) -> Template:
+    def _sized(self, lengths: Lengths) -> VariedTemplate:
         if lengths not in self._of_sets:
             program = with_values(self.program, lengths)
-            self._of_sets[lengths] = Template(program, self.roles, self.functions, self.schema, self.params, lengths)
+            self._of_sets[lengths] = VariedTemplate(
+                program, self.roles, self.functions, self.schema, self.params, lengths
+            )
         return self._of_sets[lengths]
 
-    def _split_values(self, rules: pa.Table) -> tuple[list[Share], list[Wrong]]:
+    def _split_values(self, rules: pa.Table) -> tuple[list[Share], list[WrongRules]]:
         names = parameters(self.program, rules.column_names)
         window = window_parameter(self.program, rules.column_names)
         while True:
@@ -138,9 +140,9 @@ class Template:
 
     def _split(
         self, rules: pa.Table, names: Sequence[str], shaping: Sequence[str], window: str | None
-    ) -> tuple[list[Share], list[Wrong]]:
+    ) -> tuple[list[Share], list[WrongRules]]:
         shares: list[Share] = []
-        wrong: list[Wrong] = []
+        wrong: list[WrongRules] = []
         if window is not None:
             lengths, rows, failed = self._lasting(rules, window)
             wrong += failed
@@ -165,7 +167,7 @@ class Template:
                 self._share(rules, values, free, own[mine], upper, ticks[mine], shares, wrong)
         return shares, wrong
 
-    def _lasting(self, rules: pa.Table, window: str) -> tuple[Any, Any, list[Wrong]]:
+    def _lasting(self, rules: pa.Table, window: str) -> tuple[Any, Any, list[WrongRules]]:
         """The window of each rule in ticks, those that have one, and those that have none that can be.
 
         One that is longer than the ticks there are is as long as these.
@@ -175,7 +177,7 @@ class Template:
         coded = rules.column(window).combine_chunks().dictionary_encode()
         codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
         lengths: list[int] = []
-        wrong: list[Wrong] = []
+        wrong: list[WrongRules] = []
         for code, value in enumerate([*coded.dictionary.to_pylist(), None]):
             own = np.flatnonzero(codes == code) if code == len(coded.dictionary) else None
             length = 0
@@ -186,7 +188,7 @@ class Template:
                         raise NotJoinedError("a window of events", [window])
                     length = min(-(-window_nanoseconds(found, self.roles.unit) // self.schema.tick), _LONGEST)
             except CepheidError as error:
-                wrong.append(Wrong(np.flatnonzero(codes == code), error))
+                wrong.append(WrongRules(np.flatnonzero(codes == code), error))
             lengths.append(length)
         every = np.array(lengths, object)[codes]
         rows = np.flatnonzero(every != 0)
@@ -201,7 +203,7 @@ class Template:
         upper: tuple[str, int] | tuple[()],
         ticks: Any,
         shares: list[Share],
-        wrong: list[Wrong],
+        wrong: list[WrongRules],
     ) -> None:
         """Share rules out that have the same shapes: by the types of their constants."""
         given = rows  # ascending
@@ -218,7 +220,7 @@ class Template:
                     # Only a text may be read as a value in one rule, and not in the other.
                     texts = any(isinstance(value, str) for value in sample.values())
                     count = 1 if texts else len(rows)
-                    wrong.append(Wrong(rows[:count], error))
+                    wrong.append(WrongRules(rows[:count], error))
                     rows = rows[count:]
                     continue
                 self.variants.setdefault(key, []).append(variant)
@@ -251,7 +253,7 @@ class Template:
         upper: tuple[str, int] | tuple[()],
         length: Mapping[str, object],
     ) -> Variant:
-        params = {**self.params, **values, **{name: Sample(value) for name, value in sample.items()}, **length}
+        params = {**self.params, **values, **{name: SampledValue(value) for name, value in sample.items()}, **length}
         bound = self.bind(params)
         if upper:
             bound = replace(bound, within=Within(nanoseconds=upper[1] * self.schema.tick))

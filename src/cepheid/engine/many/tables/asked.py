@@ -1,7 +1,7 @@
 """What rules ask of an event at one step, of all rules at once: a list of conditions, sorted by rule.
 
 A condition is a column with its bounds; or a test, which is below all columns, with the place of its constants; or a
-choice, below all tests, with a number for its constants: it only says which rows ask the same (see `Ways`).
+choice, below all tests, with a number for its constants: it only says which rows ask the same (see `RowWays`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True)
-class Asked:
+class RowConditions:
     """Conditions by row: `offsets[r]:offsets[r + 1]` are those of row r, equalities first, tests last."""
 
     columns: Any
@@ -50,16 +50,16 @@ class Asked:
         before = np.concatenate([[0], np.cumsum(wanted)])
         return before[self.offsets[1:]] - before[self.offsets[:-1]]
 
-    def take(self, rows: Any) -> Asked:
+    def take(self, rows: Any) -> RowConditions:
         """Those of some rows."""
         if len(rows) == len(self) and (rows == np.arange(len(rows))).all():
             return self
         counts = self.counts[rows]
         offsets = np.concatenate([[0], np.cumsum(counts)])
         index = np.repeat(self.offsets[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
-        return Asked(self.columns[index], self.lows[index], self.highs[index], offsets, self.never[rows])
+        return RowConditions(self.columns[index], self.lows[index], self.highs[index], offsets, self.never[rows])
 
-    def followed_by(self, more: Asked) -> Asked:
+    def followed_by(self, more: RowConditions) -> RowConditions:
         """These rows, and others after them."""
         columns, lows, highs, never = (
             np.concatenate(pair)
@@ -67,26 +67,26 @@ class Asked:
                          (self.never, more.never))
         )  # fmt: skip
         offsets = np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]])
-        return Asked(columns, lows, highs, offsets, never)
+        return RowConditions(columns, lows, highs, offsets, never)
 
-    def pick(self, kept: Any) -> Asked:
+    def pick(self, kept: Any) -> RowConditions:
         """Some conditions of all rows, which are a mask."""
         offsets = np.concatenate([[0], np.cumsum(self.per_row(kept))])
-        return Asked(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
+        return RowConditions(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
 
-    def only(self, rows: Any) -> Asked:
+    def only(self, rows: Any) -> RowConditions:
         """The same, with no conditions but those of some rows, which are a mask."""
         kept = np.repeat(rows, self.counts)
         offsets = np.concatenate([[0], np.cumsum(np.where(rows, self.counts, 0))])
-        return Asked(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
+        return RowConditions(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
 
-    def ordered(self, rank: Any) -> Asked:
+    def ordered(self, rank: Any) -> RowConditions:
         """The conditions of each row in the order of a rank of theirs, then of their columns."""
         rows = np.repeat(np.arange(len(self)), self.counts)
         order, alike = _sorted(rows, rank, self.columns)
         if alike:
             order = np.lexsort((self.lows, self.columns, rank, rows))
-        return Asked(self.columns[order], self.lows[order], self.highs[order], self.offsets, self.never)
+        return RowConditions(self.columns[order], self.lows[order], self.highs[order], self.offsets, self.never)
 
     def hashes(self) -> Any:
         """A number for the conditions of each row, the same where they are."""
@@ -109,11 +109,11 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Ways:
+class RowWays:
     """How an event can pass what rows ask: each row has one way, or several, side by side."""
 
     rows: Any
-    asked: Asked
+    asked: RowConditions
 
     @property
     def first(self) -> Any:
@@ -126,7 +126,7 @@ class Ways:
         return np.bincount(self.rows, minlength=1)[self.rows] > 1
 
     @classmethod
-    def of(cls, asked: Asked, only: Any, rows: Any, more: Asked) -> Ways:
+    def of(cls, asked: RowConditions, only: Any, rows: Any, more: RowConditions) -> RowWays:
         """Some rows that have one way, and ways of others; of these, ways that can't be passed are left out."""
         all_rows = np.concatenate([only, rows])
         joined = asked.take(only).followed_by(more)
@@ -198,11 +198,11 @@ class Asking:
         """A choice, and a number for its constants."""
         self.between(rows, CHOICES - number, constants, np.zeros(len(rows), np.int64))
 
-    def asked(self, count: int) -> Asked:
+    def asked(self, count: int) -> RowConditions:
         """All of them, for so many rows; bounds of one column become one."""
         if not self.rows:
             empty = np.zeros(0, np.int64)
-            return Asked(empty, empty, empty, np.zeros(count + 1, np.int64), np.zeros(count, bool))
+            return RowConditions(empty, empty, empty, np.zeros(count + 1, np.int64), np.zeros(count, bool))
         rows, columns = np.concatenate(self.rows), np.concatenate(self.columns)
         lows, highs = np.concatenate(self.lows).astype(np.int64), np.concatenate(self.highs).astype(np.int64)
         order, _ = _sorted(rows, columns)
@@ -216,5 +216,5 @@ class Asking:
         never = np.zeros(count, bool)
         never[rows[(columns >= 0) & (lows > highs)]] = True
         offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
-        found = Asked(columns, lows, highs, offsets, never)
+        found = RowConditions(columns, lows, highs, offsets, never)
         return found.ordered(np.where(columns < 0, 2, (lows != highs).astype(np.int64)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cepheid.automaton.model import Now
 from cepheid.engine.many.protocol import RULE
-from cepheid.engine.many.tables.chain import Bounds, Constant, Form, Key, RuleConstant
+from cepheid.engine.many.tables.chain import Bounds, ComparisonForm, Constant, Key, RuleConstant
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.comparisons import is_range, swap
 from cepheid.pattern.expressions.types import Kind
@@ -93,15 +93,15 @@ def bounds_of(node: ex.Expression) -> Iterator[Bounds]:
 def _key(column: Now, constant: Kind, operator: str) -> Key | None:
     kind = column.type.kind
     if constant is Kind.NULL and kind is not Kind.DECIMAL:  # whose values are no keys
-        return Key(Form.VALUE, column.column, kind)  # which is never so
+        return Key(ComparisonForm.VALUE, column.column, kind)  # which is never so
     if kind is Kind.STRING and constant is Kind.STRING and operator == "=":
-        return Key(Form.TEXT, column.column, kind)
+        return Key(ComparisonForm.TEXT, column.column, kind)
     if kind is Kind.BOOL and constant is Kind.BOOL and operator == "=":
-        return Key(Form.VALUE, column.column, kind)
+        return Key(ComparisonForm.VALUE, column.column, kind)
     if kind in (Kind.INT, Kind.FLOAT) and constant in (Kind.INT, Kind.FLOAT):
         real = Kind.FLOAT in (kind, constant)
-        return Key(Form.REAL if real else Form.VALUE, column.column, kind)
-    return Key(Form.VALUE, column.column, kind) if kind is constant and kind in _ORDERED else None
+        return Key(ComparisonForm.REAL if real else ComparisonForm.VALUE, column.column, kind)
+    return Key(ComparisonForm.VALUE, column.column, kind) if kind is constant and kind in _ORDERED else None
 
 
 def is_constant(column: str) -> bool:

@@ -21,14 +21,14 @@ class NotChained(Exception):  # noqa: N818  a reason, not an error
     """Why a template is no chain."""
 
 
-class Form:
+class ComparisonForm:
     """How a column is compared."""
 
     VALUE, REAL, TEXT, TYPE, PARTITION, MASK = "value", "real", "text", "type", "partition", "mask"
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class ComputedCondition:
     """A condition on events of some types, computed for a batch beforehand.
 
     query: one that has it. All that have the same need it once.
@@ -51,7 +51,7 @@ class Key:
     column: str = ""
     kind: Kind = Kind.INT
     partitions: Partitioning | None = None
-    computed: Computed | None = field(default=None, repr=False)
+    computed: ComputedCondition | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Slot(ex.Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Given(ex.Expression):
+class TestConstant(ex.Expression):
     """A constant of a test, by its place among those of the test."""
 
     number: int
@@ -91,7 +91,7 @@ class Given(ex.Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class SharedTest:
     """A condition with its constants taken out: equal ones are generated once."""
 
     condition: ex.Expression
@@ -103,7 +103,7 @@ class Fence:
     """What an event must pass; of a choice, in one of its ways."""
 
     bounds: tuple[Bounds, ...]
-    tests: tuple[Test, ...]
+    tests: tuple[SharedTest, ...]
     ways: tuple[Fence, ...] = ()
 
     @property
@@ -115,7 +115,7 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class ChainWait:
     """How a run waits for the next step. `ending`: what ends the wait, where that is not the next step itself."""
 
     ends: Ends
@@ -124,12 +124,12 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChainStep:
     """One event: what it must pass, what is held of it, and how the run then waits; None: it is the last one."""
 
     fence: Fence
     transfer: tuple[tuple[int, ex.Expression], ...]
-    wait: Wait | None
+    wait: ChainWait | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Copied:
 class Chain:
     """A template for the tables."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
     partition: Key | None  # all events of a match have the same one
     slots: tuple[Type, ...]
     results: tuple[Copied | Slot, ...] = ()  # of CESAR: the attributes

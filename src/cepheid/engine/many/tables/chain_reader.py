@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cepheid.automaton.algebra import BEGAN, ENDED
-from cepheid.automaton.model import Arc, Automaton, Ended, Ends, Exit, Held, Kill, Now, Register, Time
-from cepheid.automaton.model import Test as Conjunct
+from cepheid.automaton.model import Arc, Ended, Ends, Exit, Held, Kill, Now, Register, RegisterAutomaton, Test, Time
 from cepheid.engine.many.protocol import RULE
 from cepheid.engine.many.tables.bounds import (
     MOST_VALUES,
@@ -24,19 +23,19 @@ from cepheid.engine.many.tables.bounds import (
 from cepheid.engine.many.tables.chain import (
     Bounds,
     Chain,
-    Computed,
+    ChainStep,
+    ChainWait,
+    ComparisonForm,
+    ComputedCondition,
     Constant,
     Copied,
     Fence,
-    Form,
-    Given,
     Key,
     NotChained,
     RuleConstant,
+    SharedTest,
     Slot,
-    Step,
-    Test,
-    Wait,
+    TestConstant,
 )
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import Mask
@@ -65,13 +64,13 @@ def chain_of(compiled: CompiledQuery, window: str | None = None) -> Chain:
         raise NotChained("types with attributes of their own" if query.schema.start is None else "events that last")
     if query.ties is not Ties.ORDERED and query.algebra is None:
         raise NotChained("TIES SIMULTANEOUS")
-    return _Reader(compiled, window).chain()
+    return _ChainReader(compiled, window).chain()
 
 
-class _Reader:
+class _ChainReader:
     def __init__(self, compiled: CompiledQuery, window: str | None) -> None:
         self.compiled = compiled
-        self.automaton: Automaton = compiled.automaton
+        self.automaton: RegisterAutomaton = compiled.automaton
         self.window = window
         self.sources: dict[Register, Copied | ex.Expression] = {}
         self.slots: dict[object, Slot] = {}  # what is held, by where it comes from
@@ -89,7 +88,7 @@ class _Reader:
             raise NotChained("an absence after the last event")
         arcs = list(self._path(exit_))
         fences: list[Fence] = []
-        waits: list[Wait] = []
+        waits: list[ChainWait] = []
         for number, arc in enumerate(arcs):
             fences.append(self._fence(arc))
             self._hold(arc, number)
@@ -97,7 +96,7 @@ class _Reader:
                 waits.append(self._wait(arc))
         results = tuple(self._results(exit_)) if automaton.valued else ()
         steps = [
-            Step(fence, self._transfer(k, len(arcs), results), wait)
+            ChainStep(fence, self._transfer(k, len(arcs), results), wait)
             for k, (fence, wait) in enumerate(zip(fences, [*waits, None], strict=True))
         ]
         slots = tuple(slot.type for slot in self.slots.values())
@@ -112,7 +111,7 @@ class _Reader:
         agreed = tuple(name for name in partitions.agreed if name != RULE)
         if not columns and not agreed:
             return None
-        return Key(Form.PARTITION, partitions=Partitioning(columns, agreed, partitions.one_key))
+        return Key(ComparisonForm.PARTITION, partitions=Partitioning(columns, agreed, partitions.one_key))
 
     def _path(self, exit_: Exit) -> Iterator[Arc]:
         """The arcs from the beginning to the end, which must be the only ones that lead on."""
@@ -249,7 +248,7 @@ class _Reader:
 
     # Conditions.
 
-    def _wait(self, arc: Arc) -> Wait:
+    def _wait(self, arc: Arc) -> ChainWait:
         (state,) = self.automaton.entries[arc.target]
         ends = self.automaton.states[state].ends
         query = self.compiled.query
@@ -264,17 +263,17 @@ class _Reader:
         if again := [one for one in self._leaving(state) if self._stays(one)]:
             if dead or any(not one.decides or one.types != onward.types for one in again):
                 raise NotChained("several ways to go on")
-            return Wait(Ends.NOTHING, lasts)  # what ends the wait begins it again
+            return ChainWait(Ends.NOTHING, lasts)  # what ends the wait begins it again
         if ends is not Ends.DECISION or (onward.decides and not dead):
-            return Wait(ends, lasts)
+            return ChainWait(ends, lasts)
         if len(dead) != 1 or onward.decides:
             raise NotChained("several ways to end a wait")
-        return Wait(ends, lasts, self._fence(dead[0], choose=False))
+        return ChainWait(ends, lasts, self._fence(dead[0], choose=False))
 
     def _longest(self, kill: Kill) -> Constant:
         """`Ended - start > bound` of a state of CESAR."""
         match kill:
-            case Kill(target=None, types=(), closes=None, fence=(Conjunct(condition=ex.Compare() as condition),)):
+            case Kill(target=None, types=(), closes=None, fence=(Test(condition=ex.Compare() as condition),)):
                 if condition.operator == ">" and isinstance(condition.left, ex.Arithmetic):
                     bound = condition.right
                     if isinstance(bound, ex.Literal) and isinstance(bound.value, int):
@@ -286,12 +285,12 @@ class _Reader:
         for conjunct in arc.fence:
             self._check_computed(conjunct.condition)
         bounds: list[Bounds] = []
-        tests: list[Test] = []
+        tests: list[SharedTest] = []
         if self.compiled.query.schema.roles.type is not None and arc.types:
             if len(arc.types) > 1:
                 raise NotChained("a step of several types")
             type_ = self.compiled.query.schema.columns[self.compiled.query.schema.roles.type]
-            bounds.append(Bounds(Key(Form.TYPE, kind=Kind.STRING), "=", ex.Literal(arc.types[0], type_)))
+            bounds.append(Bounds(Key(ComparisonForm.TYPE, kind=Kind.STRING), "=", ex.Literal(arc.types[0], type_)))
         parts: list[ex.Expression] = []
         known = any(map(is_equality, (part for one in arc.fence for part in parts_of(one.condition))))
         for conjunct in arc.fence:
@@ -316,7 +315,7 @@ class _Reader:
         chosen = self._chosen(choices, bounds, tests)  # which may add tests
         return Fence(tuple(dict.fromkeys(bounds)), tuple(tests), chosen)
 
-    def _is_computed(self, conjunct: Conjunct, *, known: bool) -> bool:
+    def _is_computed(self, conjunct: Test, *, known: bool) -> bool:
         """Whether no code can test a condition on one event, such as LIKE; and it is the same for all rules.
 
         known: a rule has an equality, so that a choice need not be looked up.
@@ -331,23 +330,26 @@ class _Reader:
                     return True
         return False
 
-    def _computed_before(self, conjunct: Conjunct) -> Bounds:
+    def _computed_before(self, conjunct: Test) -> Bounds:
         query, component = self.compiled.query, self.compiled.query.components.get(conjunct.variable)
         named = substitute(conjunct.condition, lambda n: ex.Name(n.column) if isinstance(n, Now) else None)
         called = {n.function for n in walk(conjunct.condition) if isinstance(n, ex.Call)}
         if called & query.functions.keys():
             # It may raise an error for an event that another condition keeps from it.
             raise NotChained("a function of one's own")
-        computed = Computed(
+        computed = ComputedCondition(
             print_expression(named),
             component.types if component is not None else (),
             query,
             Mask(conjunct.original, conjunct.variable),
         )
-        return Bounds(Key(Form.MASK, kind=Kind.BOOL, computed=computed), "=", ex.Literal(True, BOOL))
+        return Bounds(Key(ComparisonForm.MASK, kind=Kind.BOOL, computed=computed), "=", ex.Literal(True, BOOL))
 
     def _chosen(
-        self, choices: list[tuple[ex.Expression, list[list[ex.Expression]]]], bounds: list[Bounds], tests: list[Test]
+        self,
+        choices: list[tuple[ex.Expression, list[list[ex.Expression]]]],
+        bounds: list[Bounds],
+        tests: list[SharedTest],
     ) -> tuple[Fence, ...]:
         """The ways of choices that are to be looked up, of several all combinations; others become tests."""
         # A test can't compare texts. Where a rule has an equality already, few ways are worth it, and many are not.
@@ -374,19 +376,19 @@ class _Reader:
             isinstance(node, Now) and node.column == self.window for node in walk(part)
         )
 
-    def _test(self, part: ex.Expression) -> Test:
+    def _test(self, part: ex.Expression) -> SharedTest:
         constants: list[Constant] = []
 
         def take(node: ex.Expression) -> ex.Expression | None:
             if isinstance(node, Now) and is_constant(node.column):
                 constants.append(RuleConstant(node.column, node.type))
-                return Given(len(constants) - 1, node.type)
+                return TestConstant(len(constants) - 1, node.type)
             return None
 
         condition = substitute(self._resolved(part), take)
         if any(given.type.kind is Kind.STRING for given in constants):
             raise NotChained("a text is compared with another one")
-        return Test(condition, tuple(constants))
+        return SharedTest(condition, tuple(constants))
 
     def _lasts_no_longer(self, part: ex.Expression, state: int | None) -> bool:
         """Whether a condition says how long a run may last, and the wait in a state is over by then."""

@@ -10,14 +10,14 @@ import numpy as np
 
 from cepheid.automaton.model import Now
 from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.many.tables.chain import Chain, Given, Slot, Test
+from cepheid.engine.many.tables.chain import Chain, SharedTest, Slot, TestConstant
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.reader import declared_types, read_function
 from cepheid.kernel.code.types import BOOL, INT64
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constants
-from cepheid.kernel.expressions import Sort, Translator, Value, as_sort, sort_of
+from cepheid.kernel.expressions import KernelSort, KernelTranslator, Value, as_sort, sort_of
 from cepheid.kernel.library import FUNCTIONS
 from cepheid.kernel.shared import NULLS, REALS, SLOTS_AT, STRIDE
 from cepheid.pattern.expressions import nodes as ex
@@ -43,7 +43,7 @@ class CodeNumbers:
         found.slots = self.slots
         return found
 
-    def test(self, test: Test) -> int:
+    def test(self, test: SharedTest) -> int:
         """The number of a test; 0 is none."""
         return self._known(self.tests, test.condition, [test.condition])
 
@@ -61,7 +61,7 @@ class CodeNumbers:
         translator = _Function("shared_transfer", tuple(self.columns)).translator
         for transfer, number in self.transfers.items():
             for slot, value in transfer:
-                (real if translator.value(value).sort is Sort.REAL else whole)[number, slot] = True
+                (real if translator.value(value).sort is KernelSort.REAL else whole)[number, slot] = True
         return whole, real
 
     def _known(self, known: dict[Any, int], key: Any, nodes: Sequence[ex.Expression]) -> int:
@@ -80,7 +80,7 @@ class CodeNumbers:
         numbers, reals = np.zeros((count, width), np.int64), np.zeros((count, width))
         nulls = np.zeros((count, width), np.uint8)
         for at, (name, type_) in enumerate(self.columns.items()):
-            (reals if sort_of(type_) is Sort.REAL else numbers)[:, at] = batch.values(name)
+            (reals if sort_of(type_) is KernelSort.REAL else numbers)[:, at] = batch.values(name)
             if batch.has_nulls(name):
                 nulls[:, at] = batch.nulls(name)
         return numbers.reshape(-1), reals.reshape(-1), nulls.reshape(-1)
@@ -116,7 +116,7 @@ class _Function:
         self.given: dict[str, Any] = {parameter.name: parameter for parameter in self.form.parameters}
         self.columns = list(columns)
         self.code = Code()
-        self.translator = Translator(self.leaf, _Written())
+        self.translator = KernelTranslator(self.leaf, _Written())
         self.slots_at = self.given["cells"][SLOTS_AT]
         self.old = self.given["run"] * self.given["cells"][STRIDE]
         self.old_real = self.given["run"] * self.given["cells"][REALS]
@@ -139,7 +139,7 @@ class _Function:
                 for slot, value in transfer:
                     found = self.translator.value(value)
                     sort = found.sort
-                    if sort is Sort.REAL:
+                    if sort is KernelSort.REAL:
                         code.put(given["real_into"], real_row + slot, as_sort(found, sort))
                     else:
                         code.put(given["into"], row + self.slots_at + slot, as_sort(found, sort).to(INT64))
@@ -158,17 +158,17 @@ class _Function:
             case Now(column=column, type=type_):
                 sort = sort_of(type_)
                 at = given["i"] * len(self.columns) + self.columns.index(column)
-                source = given["reals"] if sort is Sort.REAL else given["numbers"]
+                source = given["reals"] if sort is KernelSort.REAL else given["numbers"]
                 return Value(source[at].to(sort.scalar), sort, given["nulls"][at].differs(0))
             case Slot(number=number, type=type_):
                 sort = sort_of(type_)
                 null = ((given["runs"][self.old + NULLS] >> number) & 1).differs(0)
-                if sort is Sort.REAL:
+                if sort is KernelSort.REAL:
                     return Value(given["held"][self.old_real + number], sort, null)
                 return Value(given["runs"][self.old + self.slots_at + number].to(sort.scalar), sort, null)
-            case Given(number=number, type=type_):
+            case TestConstant(number=number, type=type_):
                 sort = sort_of(type_)
-                source = given["real_constants"] if sort is Sort.REAL else given["constants"]
+                source = given["real_constants"] if sort is KernelSort.REAL else given["constants"]
                 null = given["constants"][given["at"] + (2 * number + 1)].differs(0)
                 return Value(source[given["at"] + 2 * number].to(sort.scalar), sort, null)
         return None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.many.tables.asked import Asked, distinct, stir
+from cepheid.engine.many.tables.asked import RowConditions, distinct, stir
 from cepheid.kernel import shared as k
 
 NO_STAMP = -1
@@ -19,10 +19,10 @@ class ConditionLists:
     def __init__(self, first: int) -> None:
         self.first = first
         self.lists: list[Any] = []  # in which the numbers of conditions are missing
-        self.asked: list[Asked] = []  # these conditions
+        self.asked: list[RowConditions] = []  # these conditions
         self.count = 0
 
-    def add(self, asked: Asked, stamps: Any = None) -> Any:
+    def add(self, asked: RowConditions, stamps: Any = None) -> Any:
         """Where the list of each row is, which equal rows have in common. A stamp is behind the conditions."""
         mixed = asked.hashes()
         if stamps is not None:
@@ -48,7 +48,7 @@ class ConditionLists:
         columns, lows, highs = (
             np.concatenate([none, *(getattr(one, name) for one in self.asked)]) for name in ("columns", "lows", "highs")
         )
-        every = Asked(columns, lows, highs, np.arange(len(columns) + 1), np.zeros(len(columns), bool))
+        every = RowConditions(columns, lows, highs, np.arange(len(columns) + 1), np.zeros(len(columns), bool))
         chosen, codes = distinct(every.hashes())
         assert every.same_as(chosen[codes]), "two hashes of 64 bits are equal"
         found = np.stack([columns[chosen], lows[chosen], highs[chosen]], axis=1)

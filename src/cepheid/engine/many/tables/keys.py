@@ -13,7 +13,7 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import as_dictionary, numbers_of, take_codes
 from cepheid.engine.encoding.masks import evaluate_mask
 from cepheid.engine.encoding.partitions import PartitionIndex
-from cepheid.engine.many.tables.chain import Chain, Computed, Constant, Form, Key, RuleConstant
+from cepheid.engine.many.tables.chain import Chain, ComparisonForm, ComputedCondition, Constant, Key, RuleConstant
 from cepheid.errors import CepheidError
 from cepheid.kernel.compile import has_compiler, run_on_arrays
 from cepheid.kernel.runtime import NIL
@@ -56,7 +56,7 @@ class KeyColumns:
         if key not in self.places:
             self.places[key] = len(self.keys)
             self.keys.append(key)
-            self.wide.append(int(key.form == Form.REAL or key.kind in (Kind.TIMESTAMP, Kind.DURATION)))
+            self.wide.append(int(key.form == ComparisonForm.REAL or key.kind in (Kind.TIMESTAMP, Kind.DURATION)))
         return self.places[key]
 
     def __len__(self) -> int:
@@ -79,18 +79,18 @@ class KeyColumns:
         return np.full(count, self._of_value(key, constant.value), np.int64), np.zeros(count, bool)
 
     def _of_column(self, key: Key, constant: RuleConstant, column: pa.ChunkedArray) -> Any:
-        if key.form in (Form.TEXT, Form.TYPE):
+        if key.form in (ComparisonForm.TEXT, ComparisonForm.TYPE):
             coded = as_dictionary(column)
             codes = np.array([self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
             return take_codes(codes, coded.indices, UNKNOWN)
         numbers = numbers_of(constant.column, constant.type.kind, column)
-        return real_keys(numbers) if key.form == Form.REAL else np.asarray(numbers, np.int64)
+        return real_keys(numbers) if key.form == ComparisonForm.REAL else np.asarray(numbers, np.int64)
 
     def _of_value(self, key: Key, value: object) -> int:
-        if key.form in (Form.TEXT, Form.TYPE):
+        if key.form in (ComparisonForm.TEXT, ComparisonForm.TYPE):
             return self.code(str(value))
         assert isinstance(value, int | float)
-        return int(real_keys(np.array([value]))[0]) if key.form == Form.REAL else int(value)
+        return int(real_keys(np.array([value]))[0]) if key.form == ComparisonForm.REAL else int(value)
 
     # Events.
 
@@ -117,25 +117,25 @@ class KeyColumns:
     def _write(
         self, batch: Batch, key: Key, partitions: PartitionIndex | None, keys: Any, at: int, *, native: bool
     ) -> None:
-        if key.form == Form.PARTITION:
+        if key.form == ComparisonForm.PARTITION:
             assert partitions is not None
             found = batch.partitions(partitions).astype(np.int64)
             keys[:, at] = np.where(found == NIL, NULL, found)
             return
-        if key.form == Form.MASK:
+        if key.form == ComparisonForm.MASK:
             assert key.computed is not None
             keys[:, at] = _answers(batch, key.computed)
             return
-        if key.form == Form.TYPE:
+        if key.form == ComparisonForm.TYPE:
             codes, names = batch.type_codes
             keys[:, at] = self._known(names)[codes]
             return
-        if key.form == Form.TEXT:
+        if key.form == ComparisonForm.TEXT:
             coded = as_dictionary(batch.column(key.column))
             keys[:, at] = take_codes(self._known(coded.dictionary.to_pylist()), coded.indices, NULL)
             return
         values = batch.values(key.column)
-        if key.form == Form.REAL:
+        if key.form == ComparisonForm.REAL:
             values = np.ascontiguousarray(values, np.float64)
             if len(values):
                 flat = keys.reshape(-1)
@@ -153,7 +153,7 @@ class KeyColumns:
         return np.array(found, np.int64)
 
 
-def _answers(batch: Batch, computed: Computed) -> Any:
+def _answers(batch: Batch, computed: ComputedCondition) -> Any:
     """Where a condition on one event holds."""
     errors: dict[int, CepheidError] = {}
     found = evaluate_mask(computed.query, batch, computed.mask, errors)
@@ -171,7 +171,7 @@ def fits(chain: Chain, rules: pa.Table) -> bool:
     """Whether no constant of some rules is next to what stands for NULL."""
     fences = [fence for step in chain.steps for fence in (step.fence, *step.fence.ways)]
     fences += [step.wait.ending for step in chain.steps if step.wait is not None and step.wait.ending is not None]
-    for bounds in (bounds for fence in fences for bounds in fence.bounds if bounds.key.form == Form.VALUE):
+    for bounds in (bounds for fence in fences for bounds in fence.bounds if bounds.key.form == ComparisonForm.VALUE):
         if isinstance(bounds.constant, RuleConstant):
             if bounds.constant.type.kind is Kind.INT:
                 least = pc.min(rules.column(bounds.constant.column)).as_py()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class NodeLookup:
     """Nodes that are looked up by columns, how many there are, and of these at most for one event, below one node.
 
     Without columns all of them are compared with the event. sorted_by: a column by whose bounds they are sorted, so
@@ -32,7 +32,7 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingNodes:
     """How many nodes have runs that listen to the value of a column; None: to every event."""
 
     key: Key | None
@@ -40,7 +40,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TablesLayout:
     """The tables as they are.
 
     chains: of each kind of rules, its template, its chain, and how many rules have it. depths: the nodes by depth.
@@ -50,9 +50,9 @@ class Layout:
 
     chains: tuple[tuple[int, Chain, int], ...]
     depths: tuple[int, ...]
-    found_by: tuple[tuple[Lookup, ...], ...]
+    found_by: tuple[tuple[NodeLookup, ...], ...]
     children: int
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingNodes, ...]
     levels: int
     nbytes: int
 
@@ -71,13 +71,13 @@ class Layout:
         return tuple(found)
 
 
-def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], levels: int) -> Layout:
+def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], levels: int) -> TablesLayout:
     """The layout of tables, of whose levels so many are in use."""
     flags = tables.flags(np.arange(1, tables.nodes.size // k.NODE))
     depth = flags & k.DEPTH
     found = tuple(_lookups(tables, depth, at) for at in range(len(tables.depths)))
     looked_up = sum(one.nodes for lookups in found for one in lookups)
-    return Layout(
+    return TablesLayout(
         chains=tuple(chains),
         depths=tuple(tables.depths),
         found_by=found,
@@ -88,9 +88,9 @@ def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], le
     )
 
 
-def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[Lookup, ...]:
+def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[NodeLookup, ...]:
     """How nodes of a depth are looked up; those of most nodes first."""
-    found: dict[Lookup, Lookup] = {}
+    found: dict[NodeLookup, NodeLookup] = {}
     for level in tables.levels.reshape(-1, k.LEVEL):
         begin, size = int(level[k.HASH_AT]), int(level[k.HASH_MASK]) + 1
         hashes = tables.hashes.values[k.SLOT * begin : k.SLOT * (begin + size)].reshape(-1, k.SLOT)
@@ -106,7 +106,7 @@ def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[Lookup, ...
             columns = tuple(_key(tables, int(place)) for place in places)
             mine = hashes[:, 0] >> 32 == number
             tried = (hashes[mine & ~ranged, 3] >> 32).tolist()
-            alike = [(Lookup(columns, 0, 0), size) for size in tried]
+            alike = [(NodeLookup(columns, 0, 0), size) for size in tried]
             for where in (hashes[mine & ranged, 3] - r.RANGED).tolist():
                 alike += _segments(tables, where, columns)
             for one, size in alike:
@@ -115,7 +115,7 @@ def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[Lookup, ...
     return tuple(sorted(found.values(), key=lambda own: -own.nodes))
 
 
-def _segments(tables: SharedTables, where: int, columns: tuple[Key, ...]) -> Iterator[tuple[Lookup, int]]:
+def _segments(tables: SharedTables, where: int, columns: tuple[Key, ...]) -> Iterator[tuple[NodeLookup, int]]:
     """How the nodes of a bucket with a block are found, and how many they are."""
     ranges = tables.ranges.array
     for at in range(int(ranges[where])):
@@ -123,21 +123,21 @@ def _segments(tables: SharedTables, where: int, columns: tuple[Key, ...]) -> Ite
         kind, column = word & r.KIND, word >> r.KIND_BITS
         if kind == r.MARKED:
             marked = ranges[where + begin + r.MARKS_AT :][: column * r.MARKS : r.MARKS].tolist()
-            yield Lookup(columns, 0, 0, cells=tuple(_key(tables, one) for one in marked)), size
+            yield NodeLookup(columns, 0, 0, cells=tuple(_key(tables, one) for one in marked)), size
         else:
             sorted_by = None if kind == r.SCANNED else _key(tables, column)
-            yield Lookup(columns, 0, 0, sorted_by), size
+            yield NodeLookup(columns, 0, 0, sorted_by), size
 
 
-def _waiting(tables: SharedTables, flags: Any) -> Iterator[Waiting]:
+def _waiting(tables: SharedTables, flags: Any) -> Iterator[WaitingNodes]:
     """What the runs at nodes listen to, and at how many nodes; the most first."""
     flags = flags[(flags & (k.LEAF | k.ALIAS)) == 0]
     all_events = (flags & k.EVERYTHING) != 0
     columns, counts = np.unique(flags[~all_events] >> k.LISTEN_AT & 65535, return_counts=True)
     for at in np.argsort(-counts, kind="stable"):
-        yield Waiting(_key(tables, int(columns[at])), int(counts[at]))
+        yield WaitingNodes(_key(tables, int(columns[at])), int(counts[at]))
     if all_events.any():
-        yield Waiting(None, int(all_events.sum()))
+        yield WaitingNodes(None, int(all_events.sum()))
 
 
 def _key(tables: SharedTables, place: int) -> Key:

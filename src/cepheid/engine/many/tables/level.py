@@ -15,15 +15,15 @@ import pyarrow as pa
 from cepheid.automaton.model import Ends
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.columns import numbers_of
-from cepheid.engine.many.tables.asked import Asked, Asking, Ways, stir
-from cepheid.engine.many.tables.chain import Bounds, Chain, Constant, Fence, RuleConstant, Test, Wait
+from cepheid.engine.many.tables.asked import Asking, RowConditions, RowWays, stir
+from cepheid.engine.many.tables.chain import Bounds, Chain, ChainWait, Constant, Fence, RuleConstant, SharedTest
 from cepheid.engine.many.tables.code import CodeNumbers
 from cepheid.engine.many.tables.keys import MOST, KeyColumns
 from cepheid.engine.many.tables.listening import listened, together
-from cepheid.engine.many.tables.node_tables import Begin, Level, NodeTables, Steps
+from cepheid.engine.many.tables.node_tables import LevelTables, NodeTables, RowSteps, TableOffsets
 from cepheid.engine.many.tables.packed import packed, unpacked
 from cepheid.kernel import shared as k
-from cepheid.kernel.expressions import Sort, sort_of
+from cepheid.kernel.expressions import KernelSort, sort_of
 
 _NONE = np.zeros(0, np.int64)
 
@@ -50,7 +50,7 @@ class Extra:
 
 
 @dataclass(frozen=True)
-class Rules:
+class ChainRules:
     """Some rules of a chain, all of which are to be put into the tables together."""
 
     chain: Chain
@@ -58,16 +58,16 @@ class Rules:
     constants: pa.Table
     extras: tuple[Extra, ...] = field(default=())
 
-    def take(self, wanted: Any) -> Rules:
+    def take(self, wanted: Any) -> ChainRules:
         """Some of them, by their places, with the conditions that these have."""
         if np.array_equal(wanted, np.arange(len(self.numbers))):
             return self
         places = np.full(len(self.numbers), -1)
         places[wanted] = np.arange(len(wanted))
         extras = tuple(own for extra in self.extras if len((own := extra.of(places)).rows))
-        return Rules(self.chain, self.numbers[wanted], self.constants.take(from_numpy(wanted)), extras)
+        return ChainRules(self.chain, self.numbers[wanted], self.constants.take(from_numpy(wanted)), extras)
 
-    def packed(self) -> Rules:
+    def packed(self) -> ChainRules:
         """The same in less memory: from now on they are only needed if tables are made anew."""
         return replace(self, extras=tuple(extra.packed() for extra in self.extras)) if self.extras else self
 
@@ -80,7 +80,7 @@ class _Constants:
     real: list[Any] = field(default_factory=list)
     count: int = 0
 
-    def add(self, test: Test, rules: pa.Table, count: int) -> Any:
+    def add(self, test: SharedTest, rules: pa.Table, count: int) -> Any:
         """The place of the constants of each rule; equal ones have the same."""
         width = 2 * len(test.constants)
         if not width:
@@ -103,7 +103,7 @@ def _values(constant: Constant, rules: pa.Table) -> tuple[Any, Any]:
     column = rules.column(constant.column)
     null = np.asarray(column.is_null().combine_chunks().to_numpy(zero_copy_only=False), bool)
     values = numbers_of(constant.column, constant.type.kind, column)
-    return np.ascontiguousarray(values, np.float64 if sort_of(constant.type) is Sort.REAL else np.int64), null
+    return np.ascontiguousarray(values, np.float64 if sort_of(constant.type) is KernelSort.REAL else np.int64), null
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class _Waits:
 
     flags: Any
     lasts: Any
-    ending: Asked
+    ending: RowConditions
     ended: Any  # whether it is `ending` that ends the wait
 
 
@@ -127,7 +127,7 @@ class LevelBuilder:
         self.choices: dict[tuple[Fence, ...], int] = {}
         self.chosen = 1  # constants of choices that are told apart; 0: there are none
 
-    def build(self, parts: Sequence[Rules], begin: Begin) -> Level:
+    def build(self, parts: Sequence[ChainRules], begin: TableOffsets) -> LevelTables:
         """The tables, to be put behind others."""
         sizes = [len(part.numbers) for part in parts]
         begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -157,7 +157,7 @@ class LevelBuilder:
         numbers = np.concatenate([part.numbers for part in parts]) if parts else _NONE
         return tables.finish(leaves, numbers[alive], paths, (self.constants.whole, self.constants.real))
 
-    def _asked(self, parts: Sequence[Rules], begins: Any, count: int, step: int) -> Asked:
+    def _asked(self, parts: Sequence[ChainRules], begins: Any, count: int, step: int) -> RowConditions:
         asking = Asking()
         for part, begin, end in zip(parts, begins[:-1], begins[1:], strict=True):
             if step < len(part.chain.steps):
@@ -167,12 +167,12 @@ class LevelBuilder:
                 self._extras(asking, part, begin, step, ending=False)
         return asking.asked(count)
 
-    def _partition(self, asking: Asking, part: Rules, rows: Any, step: int) -> None:
+    def _partition(self, asking: Asking, part: ChainRules, rows: Any, step: int) -> None:
         if part.chain.partition is not None and step == 0:
             low = np.zeros(len(rows), np.int64)
             asking.between(rows, self.keys.place(part.chain.partition), low, low + MOST)
 
-    def _ways(self, parts: Sequence[Rules], begins: Any, rows: Any, step: int, asked: Asked) -> Ways:
+    def _ways(self, parts: Sequence[ChainRules], begins: Any, rows: Any, step: int, asked: RowConditions) -> RowWays:
         """How an event can pass what some rows ask; where they have a choice, each of its ways."""
         only = np.ones(len(rows), bool)
         found: list[Any] = [_NONE]
@@ -192,9 +192,9 @@ class LevelBuilder:
                 self._fence(asking, way, at, own.constants)
                 self._partition(asking, own, at, step)
                 self._extras(asking, own, int(at[0]), step, ending=False)
-        return Ways.of(asked, np.flatnonzero(only), np.concatenate(found), asking.asked(count))
+        return RowWays.of(asked, np.flatnonzero(only), np.concatenate(found), asking.asked(count))
 
-    def _extras(self, asking: Asking, part: Rules, begin: int, step: int, *, ending: bool) -> None:
+    def _extras(self, asking: Asking, part: ChainRules, begin: int, step: int, *, ending: bool) -> None:
         for extra in part.extras:
             if extra.step == step and extra.ending is ending:
                 rows = np.int64(begin) + extra.rows
@@ -229,7 +229,7 @@ class LevelBuilder:
         values, null = self.keys.constants(bounds.key, bounds.constant, constants, len(rows))
         asking.bound(rows, self.keys.place(bounds.key), bounds.operator, values, null)
 
-    def _waits(self, parts: Sequence[Rules], begins: Any, count: int, step: int) -> _Waits:
+    def _waits(self, parts: Sequence[ChainRules], begins: Any, count: int, step: int) -> _Waits:
         flags, lasts = np.full(count, step, np.int64), np.zeros(count, np.int64)
         ended = np.zeros(count, bool)
         asking = Asking()
@@ -250,7 +250,7 @@ class LevelBuilder:
                 self._extras(asking, part, begin, step, ending=True)
         return _Waits(flags, lasts, asking.asked(count), ended)
 
-    def _ends(self, wait: Wait, chain: Chain) -> int:
+    def _ends(self, wait: ChainWait, chain: Chain) -> int:
         found = k.ENDS_ALWAYS if wait.ends.contiguous else k.ENDS_NEVER if wait.ends is Ends.NOTHING else 0
         if (
             chain.partition is not None
@@ -260,15 +260,15 @@ class LevelBuilder:
 
     def _steps(
         self,
-        own: Asked,
+        own: RowConditions,
         parent: Any,
         rows: Any,
         step: int,
-        asked: Sequence[Asked],
+        asked: Sequence[RowConditions],
         waits: _Waits,
         lengths: Any,
         ranks: Any,
-    ) -> Steps:
+    ) -> RowSteps:
         """The steps of some rows, with what their nodes must have in common beside what they ask."""
         flags, lasts, ended = waits.flags[rows], waits.lasts[rows], waits.ended[rows]
         ending = waits.ending.take(rows)
@@ -298,9 +298,9 @@ class LevelBuilder:
         # Where the next step ends the wait, rules that differ in it have no node in common.
         decides = (flags & (k.LEAF | k.ENDS_ALWAYS | k.ENDS_NEVER)) == 0
         ahead = after.take(np.arange(len(rows))) if (decides & ~ended).any() else _none(len(rows))
-        return Steps(own, parent, flags, listens, lasts, ending, ahead, decides & ~ended)
+        return RowSteps(own, parent, flags, listens, lasts, ending, ahead, decides & ~ended)
 
-    def _ranks(self, asked: Sequence[Asked], width: int) -> Any:
+    def _ranks(self, asked: Sequence[RowConditions], width: int) -> Any:
         """The columns in the order of how many values they are asked to be equal to."""
         found = np.zeros(width, np.int64)
         for one in asked:
@@ -320,5 +320,5 @@ def _ticks(lasts: Constant, rules: pa.Table, count: int) -> Any:
     return np.full(count, min(lasts.value, MOST), np.int64)
 
 
-def _none(rows: int) -> Asked:
+def _none(rows: int) -> RowConditions:
     return Asking().asked(rows)

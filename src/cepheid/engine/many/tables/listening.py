@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.many.tables.asked import Asked, distinct, stir
+from cepheid.engine.many.tables.asked import RowConditions, distinct, stir
 
 MOST_RUNS = 16
 """Runs that an event may begin for steps that are equal but for what their runs listen to."""
 
 
-def listened(after: Asked, ranks: Any, among: Any = None) -> tuple[Any, Any]:
+def listened(after: RowConditions, ranks: Any, among: Any = None) -> tuple[Any, Any]:
     """The equality that the runs of each row listen to: of the next step's, the one with most values; 0: none.
 
     among: a mask of the conditions that it may be.
@@ -26,7 +26,7 @@ def listened(after: Asked, ranks: Any, among: Any = None) -> tuple[Any, Any]:
     return chosen, values
 
 
-def together(after: Asked, ranks: Any, chosen: Any, values: Any, alike: Any, wanted: Any) -> tuple[Any, Any]:
+def together(after: RowConditions, ranks: Any, chosen: Any, values: Any, alike: Any, wanted: Any) -> tuple[Any, Any]:
     """The same, but where an event would begin very many runs: these are one, which listens to what all ask for.
 
     An event that begins a run for each of thousands of rules costs as much as there are rules. One run for all of them
@@ -43,7 +43,7 @@ def together(after: Asked, ranks: Any, chosen: Any, values: Any, alike: Any, wan
     return np.where(many, other, chosen), np.where(many, other_values, values)
 
 
-def _common(asked: Asked, groups: Any) -> Any:
+def _common(asked: RowConditions, groups: Any) -> Any:
     """Which conditions all rows of a group have; a row has a column once."""
     own = np.repeat(groups, asked.counts)
     _, codes = distinct(stir(stir(stir(own.astype(np.uint64), asked.columns), asked.lows), asked.highs))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.many.tables.asked import Asked, Ways, distinct, stir
-from cepheid.engine.many.tables.chain import Form
+from cepheid.engine.many.tables.asked import RowConditions, RowWays, distinct, stir
+from cepheid.engine.many.tables.chain import ComparisonForm
 from cepheid.engine.many.tables.condition_lists import NO_STAMP, ConditionLists
 from cepheid.engine.many.tables.keys import LEAST, MOST, KeyColumns, short
 from cepheid.engine.many.tables.ranges import MANY, block, segments
@@ -25,7 +25,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Begin:
+class TableOffsets:
     """How much there is in the tables before a level: of each kind, where its own begin."""
 
     level: int = 0
@@ -40,7 +40,7 @@ class Begin:
 
 
 @dataclass(frozen=True)
-class Level:
+class LevelTables:
     """Tables of some rules, and where their matches go."""
 
     edges: Any
@@ -62,23 +62,23 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Steps:
+class RowSteps:
     """Steps of some rows."""
 
-    asked: Asked
+    asked: RowConditions
     parent: Any
     flags: Any
     listens: Any
     lasts: Any
-    ending: Asked
-    ahead: Asked
+    ending: RowConditions
+    ahead: RowConditions
     decides: Any  # whether what is ahead matters
 
-    def take(self, rows: Any) -> Steps:
+    def take(self, rows: Any) -> RowSteps:
         """Some of them."""
         parent, flags, listens, lasts = (a[rows] for a in (self.parent, self.flags, self.listens, self.lasts))
         ending, ahead = self.ending.take(rows), self.ahead.take(rows)
-        return Steps(self.asked.take(rows), parent, flags, listens, lasts, ending, ahead, self.decides[rows])
+        return RowSteps(self.asked.take(rows), parent, flags, listens, lasts, ending, ahead, self.decides[rows])
 
     def codes(self, *, merge: bool) -> tuple[Any, Any]:
         """The code of each step, equal ones having the same, and a row of each code."""
@@ -104,10 +104,10 @@ class Steps:
 class NodeTables:
     """Arrays under construction."""
 
-    def __init__(self, keys: KeyColumns, ranks: Any, begin: Begin) -> None:
+    def __init__(self, keys: KeyColumns, ranks: Any, begin: TableOffsets) -> None:
         self.wide = np.array(keys.wide, bool)
         # That an event has a partition is asked by all alike.
-        self.searched = np.array([key is not None and key.form != Form.PARTITION for key in keys.keys], bool)
+        self.searched = np.array([key is not None and key.form != ComparisonForm.PARTITION for key in keys.keys], bool)
         self.ranks = ranks
         self.begin = begin
         self.count = 0
@@ -124,7 +124,7 @@ class NodeTables:
         self.depths: list[int] = []
         self.stamps = begin.stamps
 
-    def add(self, steps: Steps, ways: Ways, depth: int) -> Any:
+    def add(self, steps: RowSteps, ways: RowWays, depth: int) -> Any:
         """The nodes of one depth: those of one parent side by side, and of these, those with equal values.
 
         A node that can be reached in several ways has a row for each: the first is its own, the others lead to it.
@@ -172,7 +172,7 @@ class NodeTables:
         self.depths.append(len(numbers))
         return numbers
 
-    def _stamps(self, ways: Ways) -> Any:
+    def _stamps(self, ways: RowWays) -> Any:
         """The stamps of nodes that can be reached in several ways, so that an event does so once; -1: of others."""
         several = ways.several
         begins = ways.first & several
@@ -180,7 +180,7 @@ class NodeTables:
         self.stamps += int(begins.sum())
         return np.where(several, number, NO_STAMP)
 
-    def _keyed(self, asked: Asked) -> tuple[Asked, Any, Any]:
+    def _keyed(self, asked: RowConditions) -> tuple[RowConditions, Any, Any]:
         """How many equalities of each row its node is found by, these first, and the number of the set of columns.
 
         Where there are too many sets, those that are seldom have one column each: the one with most values.
@@ -207,7 +207,7 @@ class NodeTables:
         assert len(self.sets) <= 56, "more sets of columns than there are bits for"
         return asked, asked.per_row(used), numbers[sets] if len(names) else sets
 
-    def _edges(self, asked: Asked, keyed: Any, hashed: Any, stamps: Any) -> Any:
+    def _edges(self, asked: RowConditions, keyed: Any, hashed: Any, stamps: Any) -> Any:
         """Rows of edges: two conditions in 32 bits each, and where all of them are."""
         count = len(asked)
         skip = np.where(hashed, keyed, 0)
@@ -263,7 +263,7 @@ class NodeTables:
         nodes = self.nodes[-1]
         nodes[parent[begin] - (first - len(nodes)), k.CHILDREN] = (first + begin) | count << 32
 
-    def _arrange(self, asked: Asked, rows: Any, keyed: int, first: int, where: int) -> int:
+    def _arrange(self, asked: RowConditions, rows: Any, keyed: int, first: int, where: int) -> int:
         """Put the rows of a bucket into an order in which bounds are searched, where they have some; where it is."""
         own = asked.take(rows)
         found = segments(own, keyed, self.searched)
@@ -299,7 +299,9 @@ class NodeTables:
             mixed[rows] = (mixed[rows] * k.SPREAD + values[rows, at]) & k.HASH
         return mixed
 
-    def finish(self, leaves: Any, numbers: Any, paths: Any, constants: tuple[Sequence[Any], Sequence[Any]]) -> Level:
+    def finish(
+        self, leaves: Any, numbers: Any, paths: Any, constants: tuple[Sequence[Any], Sequence[Any]]
+    ) -> LevelTables:
         """The arrays, with the rules of each leaf and the hash table."""
         nodes = np.concatenate([np.zeros((0, k.NODE), np.int64), *self.nodes])
         kinds, nodes[:, k.KIND_OF] = self._kinds(np.concatenate([np.zeros((0, k.NODE_KIND), np.int64), *self.kinds]))
@@ -320,7 +322,7 @@ class NodeTables:
         for columns, at in self.sets.items():
             sets[at, 0] = len(columns)
             sets[at, 1 : 1 + len(columns)] = columns
-        return Level(
+        return LevelTables(
             edges=_joined([a.reshape(-1) for a in self.edges]),
             nodes=nodes.reshape(-1),
             kinds=kinds.reshape(-1),
@@ -359,18 +361,18 @@ def _has_many(parent: Any) -> Any:
     return np.repeat(count > FEW, count)
 
 
-def _sets(asked: Asked, used: Any) -> tuple[Any, list[tuple[int, ...]]]:
+def _sets(asked: RowConditions, used: Any) -> tuple[Any, list[tuple[int, ...]]]:
     """The columns of some conditions of each row: a code, and what the codes stand for."""
     counts = asked.per_row(used)
     columns = asked.columns[used]
     offsets = np.concatenate([[0], np.cumsum(counts)])
-    some = Asked(columns, columns, columns, offsets, asked.never)
+    some = RowConditions(columns, columns, columns, offsets, asked.never)
     first, codes = distinct(some.hashes())
     assert some.same_as(first[codes]), "two hashes of 64 bits are equal"
     return codes, [tuple(columns[offsets[row] : offsets[row + 1]].tolist()) for row in first]
 
 
-def _padded(asked: Asked, keyed: Any) -> Any:
+def _padded(asked: RowConditions, keyed: Any) -> Any:
     """The values that each row is found by, side by side."""
     found = np.zeros((len(asked), MOST_COLUMNS), np.int64)
     for at in range(int(keyed.max(initial=0))):

@@ -8,31 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.many.tables.level import Rules
+from cepheid.engine.many.tables.level import ChainRules
 from cepheid.engine.many.tables.tables import SharedTables
 
-Part = tuple[int, Rules]
+PlacedPart = tuple[int, ChainRules]
 """Rules, with the number of their kind."""
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
+class PlacedLevel:
     """A level of the tables. paths: the nodes of each rule, step by step; 0 where it has none."""
 
     level: int
-    parts: tuple[Part, ...]
+    parts: tuple[PlacedPart, ...]
     numbers: Any
     paths: Any
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def retired(self) -> Placed:
+    def retired(self) -> PlacedLevel:
         """What is still asked of it when its rules are in another level too: where its runs are."""
-        return Placed(self.level, (), self.numbers, self.paths)
+        return PlacedLevel(self.level, (), self.numbers, self.paths)
 
 
-def place(tables: SharedTables, parts: Sequence[Part]) -> Placed:
+def place(tables: SharedTables, parts: Sequence[PlacedPart]) -> PlacedLevel:
     """Put rules into tables. Those that contradict themselves have no node, and are let go of."""
     paths = tables.add([part for _, part in parts]).paths.astype(np.int32)
     sound = paths[:, 0] > 0
@@ -43,4 +43,4 @@ def place(tables: SharedTables, parts: Sequence[Part]) -> Placed:
     ]
     each = [part.numbers for _, part in kept]
     numbers = each[0] if len(each) == 1 else np.concatenate(each)
-    return Placed(tables.level_count - 1, tuple(kept), numbers, paths if sound.all() else paths[sound])
+    return PlacedLevel(tables.level_count - 1, tuple(kept), numbers, paths if sound.all() else paths[sound])

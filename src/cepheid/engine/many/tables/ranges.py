@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.many.tables.asked import Asked
+from cepheid.engine.many.tables.asked import RowConditions
 from cepheid.engine.many.tables.keys import LEAST, MOST
 from cepheid.kernel import shared_ranges as r
 
@@ -51,7 +51,7 @@ class Segment:
     numbers: Any
 
 
-def segments(asked: Asked, keyed: int, plain: Any) -> list[Segment] | None:
+def segments(asked: RowConditions, keyed: int, plain: Any) -> list[Segment] | None:
     """The rows of a bucket as segments; None: all of them are to be tried.
 
     keyed: how many conditions of each row, the first ones, are known to hold. plain: the columns whose bounds may tell
@@ -116,7 +116,7 @@ def block(found: Sequence[Segment]) -> Any:
     return np.concatenate(parts)
 
 
-def _bounded(count: int, column: int, asked: Asked, where: Any, of_row: Any) -> Bounded:
+def _bounded(count: int, column: int, asked: RowConditions, where: Any, of_row: Any) -> Bounded:
     lows, highs = np.full(count, LEAST), np.full(count, MOST)
     lows[of_row[where]], highs[of_row[where]] = asked.lows[where], asked.highs[where]
     return Bounded(column, lows, highs)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.engine.many.tables.asked import stir
-from cepheid.engine.many.tables.placed import Part, Placed, place
+from cepheid.engine.many.tables.placed import PlacedLevel, PlacedPart, place
 from cepheid.engine.many.tables.tables import SharedTables, no_listeners
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import library_function, run_on_arrays
@@ -31,7 +31,7 @@ class Renewal:
         self.new = SharedTables(
             simultaneous=old.simultaneous, native=old.native, merge=old.merge, numbers=old.numbers.copy()
         )
-        self.placed: list[Placed] = []
+        self.placed: list[PlacedLevel] = []
         self._covered: set[int] = set()
         self._thread: Thread | None = None
         self._failure: BaseException | None = None
@@ -42,15 +42,15 @@ class Renewal:
         self._twins: list[Any] = [np.zeros(1, np.uint8)]  # by new node: whether several old ones have become one
         self._listeners = no_listeners(1 << 10)
 
-    def covers(self, level: Placed) -> bool:
+    def covers(self, level: PlacedLevel) -> bool:
         """Whether a level of the old tables is in the new ones."""
         return level.level in self._covered
 
-    def left(self, levels: Sequence[Placed]) -> list[Placed]:
+    def left(self, levels: Sequence[PlacedLevel]) -> list[PlacedLevel]:
         """Those that are not."""
         return [level for level in levels if not self.covers(level)]
 
-    def begin(self, levels: Sequence[Placed], alive: Alive) -> None:
+    def begin(self, levels: Sequence[PlacedLevel], alive: Alive) -> None:
         """Take levels over, in a thread."""
         self._covered |= {level.level for level in levels}
         known = int(self.old.cells[k.LISTENERS])
@@ -58,7 +58,7 @@ class Renewal:
         self._thread = Thread(target=self._run, args=(levels, alive, known), name="cepheid rules", daemon=True)
         self._thread.start()
 
-    def _run(self, levels: Sequence[Placed], alive: Alive, known: int) -> None:
+    def _run(self, levels: Sequence[PlacedLevel], alive: Alive, known: int) -> None:
         try:
             self._take(levels, alive)
             self._listeners = no_listeners(1 << int(6 * known + 1024).bit_length())
@@ -90,9 +90,9 @@ class Renewal:
         if self._thread is not None:
             self._thread.join()
 
-    def _take(self, levels: Sequence[Placed], alive: Alive) -> None:
+    def _take(self, levels: Sequence[PlacedLevel], alive: Alive) -> None:
         """Put the rules of levels into the new tables, and note where their nodes have gone."""
-        parts: list[Part] = []
+        parts: list[PlacedPart] = []
         for level in levels:
             for kind, rules in level.parts:
                 wanted = np.flatnonzero(alive(rules.numbers))
@@ -132,7 +132,7 @@ class Renewal:
         sources = np.bincount(after - base, minlength=self.new.nodes.size // k.NODE - base)
         self._twins.append((sources > 1).astype(np.uint8))
 
-    def finish(self, levels: Sequence[Placed], alive: Alive) -> SharedTables:
+    def finish(self, levels: Sequence[PlacedLevel], alive: Alive) -> SharedTables:
         """The new tables with the rest of the levels, and with all runs; there is no match that was not taken out."""
         if self._failure is not None:
             raise self._failure

@@ -14,18 +14,17 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.columns import numbers_of
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import KeptRows
-from cepheid.engine.many.protocol import RULE, Found
+from cepheid.engine.many.protocol import RULE, RuleMatches
 from cepheid.engine.many.results import Part, found_of, rows_of
 from cepheid.engine.many.routed.rule_places import EVER, FOREVER
 from cepheid.engine.many.tables.chain import Chain, Copied
-from cepheid.engine.many.tables.layout import Layout, layout_of
-from cepheid.engine.many.tables.level import Rules
-from cepheid.engine.many.tables.placed import Part as RulesPart
-from cepheid.engine.many.tables.placed import Placed, place
+from cepheid.engine.many.tables.layout import TablesLayout, layout_of
+from cepheid.engine.many.tables.level import ChainRules
+from cepheid.engine.many.tables.placed import PlacedLevel, PlacedPart, place
 from cepheid.engine.many.tables.renewal import Alive, Renewal
 from cepheid.engine.many.tables.shared_runs import dump_runs, load_runs
 from cepheid.engine.many.tables.tables import SharedTables
-from cepheid.engine.matches.made_matches import Made, once
+from cepheid.engine.matches.made_matches import ScanResults, once
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.kernel import shared as k
 from cepheid.pattern.expressions.types import Kind
@@ -55,7 +54,7 @@ class TextRules:
     """Rules that were texts: what they have in common is a kind, and each has conditions of its own."""
 
     kind: ChainKind
-    rules: Rules
+    rules: ChainRules
 
 
 class SharedTier:
@@ -70,9 +69,9 @@ class SharedTier:
         self.tables = SharedTables(simultaneous=simultaneous, merge=merge)
         self.kinds: list[ChainKind] = []
         self._numbers: dict[object, int] = {}
-        self._levels: list[Placed] = []
-        self._old: list[Placed] = []  # in which no run begins any more
-        self._pending: list[RulesPart] = []
+        self._levels: list[PlacedLevel] = []
+        self._old: list[PlacedLevel] = []  # in which no run begins any more
+        self._pending: list[PlacedPart] = []
         self._gone = 0  # rules that were removed, or are in a level in which no run begins any more
         self._slack = SOME_RULES  # so many may be out of place; more, when memory was short
         self._ending = 0, EVER  # how many were kept that end later, and when all of them have
@@ -102,7 +101,7 @@ class SharedTier:
             kind = kind.kind
         else:
             assert isinstance(kind, ChainKind)
-            part = Rules(kind.chain, numbers, constants)
+            part = ChainRules(kind.chain, numbers, constants)
         if id(kind.joined) not in self._numbers:
             self._numbers[id(kind.joined)] = len(self.kinds)
             self.kinds.append(kind)
@@ -144,7 +143,7 @@ class SharedTier:
             return
         parts, self._pending = self._pending, []
         count = sum(len(part.numbers) for _, part in parts)
-        joined: list[Placed] = []
+        joined: list[PlacedLevel] = []
         while self._levels and len(self._levels[-1]) <= min(2 * count, FEW_RULES - count):
             if self._renewal is not None and self._renewal.covers(self._levels[-1]):
                 break  # it would be in the new tables twice
@@ -222,7 +221,7 @@ class SharedTier:
 
     # Matches.
 
-    def settle(self, now: int | None, rows: KeptRows) -> list[Found]:
+    def settle(self, now: int | None, rows: KeptRows) -> list[RuleMatches]:
         """The matches so far: each is certain as soon as it is there."""
         tables = self.tables
         if not tables.cells[k.MATCHES]:
@@ -240,7 +239,7 @@ class SharedTier:
             alive = (given[match, k.START] > self._since[numbers]) & (ends[match] <= self._until[numbers])
             numbers, match = numbers[alive], match[alive]
         kinds = self._kind_of[numbers]
-        found: list[Found] = []
+        found: list[RuleMatches] = []
         by_template: dict[int, list[tuple[ChainKind, Part]]] = {}
         for number in np.unique(kinds):
             kind, mine = self.kinds[number], np.flatnonzero(kinds == number)
@@ -261,7 +260,7 @@ class SharedTier:
             return numbers, MatchTable(ids.reshape(-1), variables, offsets, np.zeros(count, np.int64), (reached,))
         columns = list(self._results(kind, numbers, ids, given, reals, rows))
         times = ticks(self.codes.schema, rows.kept)
-        made = Made(given[:, k.START], times[ids[:, -1] - rows.base], columns)
+        made = ScanResults(given[:, k.START], times[ids[:, -1] - rows.base], columns)
         return rows_of(once(kind.joined.bound, made))
 
     def _results(
@@ -321,7 +320,7 @@ class SharedTier:
         """The rules of each level, and their nodes, those of levels that are retired first."""
         return [(level.numbers, level.paths) for level in (*self._old, *self._levels)]
 
-    def layout(self) -> Layout:
+    def layout(self) -> TablesLayout:
         """What the tables hold, with the rules that have come last."""
         self.settle_rules()
         counts = np.bincount(self._kind_of[self._going_on], minlength=len(self.kinds)).tolist()

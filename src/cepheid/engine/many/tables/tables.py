@@ -10,12 +10,12 @@ import numpy as np
 
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.partitions import PartitionIndex
-from cepheid.engine.many.tables.chain import Form
+from cepheid.engine.many.tables.chain import ComparisonForm
 from cepheid.engine.many.tables.code import CodeNumbers
 from cepheid.engine.many.tables.growing import Growing
 from cepheid.engine.many.tables.keys import KeyColumns
-from cepheid.engine.many.tables.level import LevelBuilder, Rules
-from cepheid.engine.many.tables.node_tables import Begin, Level
+from cepheid.engine.many.tables.level import ChainRules, LevelBuilder
+from cepheid.engine.many.tables.node_tables import LevelTables, TableOffsets
 from cepheid.kernel import shared as k
 from cepheid.kernel.compile import run_on_arrays
 from cepheid.kernel.shared_lists import find_listener
@@ -72,7 +72,7 @@ class SharedTables:
 
     # Rules.
 
-    def add(self, parts: Sequence[Rules]) -> Level:
+    def add(self, parts: Sequence[ChainRules]) -> LevelTables:
         """More rules, in tables of their own."""
         builder = LevelBuilder(self.keys, self.numbers, merge=self.merge)
         made = builder.build(parts, self._end)
@@ -99,9 +99,9 @@ class SharedTables:
         return made
 
     @property
-    def _end(self) -> Begin:
+    def _end(self) -> TableOffsets:
         """Where another level begins."""
-        return Begin(
+        return TableOffsets(
             level=self.level_count,
             nodes=self.nodes.size // k.NODE,
             kinds=self.kinds.size // k.NODE_KIND,
@@ -229,7 +229,7 @@ class SharedTables:
         """The partitions that keys stand for, by column."""
         found: list[PartitionIndex | None] = []
         for key in self.keys.keys:
-            is_partition = key is not None and key.form == Form.PARTITION
+            is_partition = key is not None and key.form == ComparisonForm.PARTITION
             found.append(
                 batch.codes.partitions(key.partitions) if is_partition and key is not None and key.partitions else None
             )

@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from cepheid.automaton.model import NotNative
 from cepheid.engine.many.protocol import WINDOW
-from cepheid.engine.many.tables.chain import Bounds, Chain, Fence, Form, NotChained, RuleConstant, Step
+from cepheid.engine.many.tables.chain import Bounds, Chain, ChainStep, ComparisonForm, Fence, NotChained, RuleConstant
 from cepheid.engine.many.tables.chain_reader import chain_of
 from cepheid.engine.many.tables.keys import LEAST, fits
-from cepheid.engine.many.tables.level import Extra, Rules
+from cepheid.engine.many.tables.level import ChainRules, Extra
 from cepheid.engine.many.texts.known_chains import KnownChains, NotUnitedError
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import CepheidError
@@ -40,7 +40,7 @@ Conditions = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedBounds:
     """What a condition adds to a chain: bounds on the event of a step, or on what ends the wait after it."""
 
     step: int
@@ -55,7 +55,7 @@ class Shared:
     programs: of the rules, a query with what all of them have in common.
     """
 
-    rules: tuple[Rules, ...]
+    rules: tuple[ChainRules, ...]
     programs: tuple[Program, ...]
     left: Any
     reasons: dict[str, str]
@@ -67,7 +67,7 @@ def shared_rules(framed: Framed, compiling: Compile, known: KnownChains | None =
     known: what it made before.
     """
     known = known or KnownChains()
-    rules: list[tuple[Rules, Program]] = []
+    rules: list[tuple[ChainRules, Program]] = []
     left: list[Any] = []
     reasons: dict[str, str] = {}
     by_frame = framed.conditions()
@@ -103,12 +103,12 @@ class _FrameRules:
         self.why = ""
         self.blocks = blocks_of(frame.program)
 
-    def rules(self) -> list[tuple[Rules, Program]]:
+    def rules(self) -> list[tuple[ChainRules, Program]]:
         return list(self._rules())
 
-    def _rules(self) -> Iterator[tuple[Rules, Program]]:
+    def _rules(self) -> Iterator[tuple[ChainRules, Program]]:
         bare = self.chain(())
-        placed: list[tuple[Any, Any, tuple[Placed, ...]]] = []  # rows of the frame, of the conjunct, what it adds
+        placed: list[tuple[Any, Any, tuple[PlacedBounds, ...]]] = []  # rows of the frame, of the conjunct, what it adds
         inner: list[tuple[int, Any]] = []  # what is part of chains
         for number, rows in self.conditions:
             conjunct = self.framed.conjuncts[number]
@@ -133,7 +133,7 @@ class _FrameRules:
                 self._leave(chosen, why)
                 continue
             constants = self.constants(chosen)
-            rules = Rules(chain, self.frame.texts[chosen], constants, tuple(_extras(placed, place)))
+            rules = ChainRules(chain, self.frame.texts[chosen], constants, tuple(_extras(placed, place)))
             yield rules, self.program(key)
 
     def _leave(self, rows: Any, why: Exception) -> None:
@@ -187,10 +187,10 @@ class _FrameRules:
             raise NotChained(str(why)) from None
         return _without_truth(found)
 
-    def adds(self, bare: Chain, number: int, row: int) -> tuple[Placed, ...]:
+    def adds(self, bare: Chain, number: int, row: int) -> tuple[PlacedBounds, ...]:
         """What a condition adds to the chain of the frame, whatever its constants are; row: one with an example."""
 
-        def added_by_condition() -> tuple[Placed, ...]:
+        def added_by_condition() -> tuple[PlacedBounds, ...]:
             part = self.chain(((number, row),))
             _check_plain(part)
             return _with_columns(added(bare, part), self.framed.conjuncts[number], row)
@@ -242,7 +242,7 @@ def _window(frame: Frame) -> tuple[Program, tuple[Window, pa.Array] | None]:
 def _check_plain(chain: Chain) -> None:
     """Raise NotChained if a condition has constants that are best read with all others of its text."""
     for step in chain.steps:
-        if step.fence.ways or any(bounds.key.form == Form.MASK for bounds in step.fence.bounds):
+        if step.fence.ways or any(bounds.key.form == ComparisonForm.MASK for bounds in step.fence.bounds):
             raise NotChained("a choice, or a condition that is computed beforehand")
 
 
@@ -252,7 +252,7 @@ def _without_truth(chain: Chain) -> Chain:
     def fence(one: Fence) -> Fence:
         return replace(one, tests=tuple(test for test in one.tests if test.condition != ex.Literal(True, BOOL)))
 
-    def step(one: Step) -> Step:
+    def step(one: ChainStep) -> ChainStep:
         wait = one.wait
         if wait is not None and wait.ending is not None:
             wait = replace(wait, ending=fence(wait.ending))
@@ -261,11 +261,11 @@ def _without_truth(chain: Chain) -> Chain:
     return replace(chain, steps=tuple(map(step, chain.steps)))
 
 
-def added(chain: Chain, more: Chain) -> tuple[Placed, ...]:
+def added(chain: Chain, more: Chain) -> tuple[PlacedBounds, ...]:
     """What a condition adds to a chain, if that is nothing but bounds."""
     if len(chain.steps) != len(more.steps) or _rest(chain) != _rest(more):
         raise NotUnitedError("a condition adds more than bounds")
-    found: list[Placed] = []
+    found: list[PlacedBounds] = []
     for number, (one, other) in enumerate(zip(chain.steps, more.steps, strict=True)):
         pairs = [(False, one.fence, other.fence)]
         if one.wait is not None and one.wait.ending is not None:
@@ -277,7 +277,7 @@ def added(chain: Chain, more: Chain) -> tuple[Placed, ...]:
             if not alike or not set(before.bounds) <= set(after.bounds):
                 raise NotUnitedError("a condition adds more than bounds")
             extra = tuple(bounds for bounds in after.bounds if bounds not in before.bounds)
-            found += [Placed(number, ending, extra)] if extra else []
+            found += [PlacedBounds(number, ending, extra)] if extra else []
     return tuple(found)
 
 
@@ -285,7 +285,7 @@ def _rest(chain: Chain) -> Chain:
     """What bounds have no part in."""
     nothing = Fence((), ())
 
-    def step(one: Step) -> Step:
+    def step(one: ChainStep) -> ChainStep:
         wait = one.wait
         if wait is not None and wait.ending is not None:
             wait = replace(wait, ending=nothing)
@@ -294,7 +294,7 @@ def _rest(chain: Chain) -> Chain:
     return replace(chain, steps=tuple(map(step, chain.steps)))
 
 
-def _with_columns(adds: tuple[Placed, ...], conjunct: Conjunct, row: int) -> tuple[Placed, ...]:
+def _with_columns(adds: tuple[PlacedBounds, ...], conjunct: Conjunct, row: int) -> tuple[PlacedBounds, ...]:
     """Bounds whose constants are columns of the rules."""
     if not adds:
         raise NotUnitedError("a condition that is nowhere")  # it is on no event: or TRUE
@@ -316,7 +316,7 @@ def _column(bound: Bounds, name: str, given: ex.Literal) -> RuleConstant:
     return RuleConstant(name, given.type)
 
 
-def _extras(placed: list[tuple[Any, Any, tuple[Placed, ...]]], place: Any) -> Iterator[Extra]:
+def _extras(placed: list[tuple[Any, Any, tuple[PlacedBounds, ...]]], place: Any) -> Iterator[Extra]:
     for places, (conjunct, rows), adds in placed:
         at = place[places]
         chosen = np.flatnonzero(at >= 0)
@@ -325,12 +325,12 @@ def _extras(placed: list[tuple[Any, Any, tuple[Placed, ...]]], place: Any) -> It
             for one in adds:
                 for bounds in one.bounds:
                     columns = dict(taken)
-                    if bounds.key.form == Form.REAL:
+                    if bounds.key.form == ComparisonForm.REAL:
                         columns = {name: column.cast(pa.float64(), safe=False) for name, column in taken.items()}
                     yield Extra(one.step, one.ending, bounds, at[chosen], pa.table(columns))
 
 
-def fitting(rules: Rules) -> Any:
+def fitting(rules: ChainRules) -> Any:
     """The places of rules of which no constant is next to what stands for NULL."""
     wrong = np.zeros(len(rules.numbers), bool)
     if not fits(rules.chain, rules.constants):
@@ -338,7 +338,7 @@ def fitting(rules: Rules) -> Any:
     for extra in rules.extras:
         constant = extra.bounds.constant
         if (
-            extra.bounds.key.form == Form.VALUE
+            extra.bounds.key.form == ComparisonForm.VALUE
             and isinstance(constant, RuleConstant)
             and constant.type.kind is Kind.INT
         ):
