@@ -1,11 +1,11 @@
-"""Every case on every execution path."""
+"""Every case on every execution path that has something to say of it."""
 
 from pathlib import Path as FilePath
 from zlib import crc32
 
 import pytest
 
-from cepheid.testing import PATHS, Case, Path, complete_cases, find_failure, read_cases
+from cepheid.testing import PATHS, Case, Path, applicable_paths, complete_cases, find_failure, read_cases
 
 CASES = FilePath(__file__).parent / "cases"
 SAMPLE = 20
@@ -24,21 +24,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
                 case,
                 path,
                 id=f"{FilePath(case.file).stem}::{case.title}[{path.name}]",
-                marks=[pytest.mark.slow] if is_left_out(case, path) else [],
+                marks=[pytest.mark.slow] if takes_long(case, path) else [],
             )
             for case in read_cases(CASES)
-            for path in PATHS
+            for path in applicable_paths(case, PATHS)
         ],
     )
 
 
-def is_left_out(case: Case, path: Path) -> bool:
-    """A kernel takes a second or two to compile, so that the fast suite has a sample of the cases on that path.
-
-    CESAR expressions have one plan: on the paths of others they would run as on the path `plain`.
-    """
-    if "CESAR" in case.query and path.name.startswith(("stacks", "tree", "lazy")):
-        return True
+def takes_long(case: Case, path: Path) -> bool:
+    """A kernel takes a second or two to compile, so that the fast suite has a sample of the cases on that path."""
     return path.name == "compiled" and crc32(case.title.encode()) % SAMPLE != 0
 
 
@@ -50,6 +45,9 @@ def test_case(case: Case, path: Path) -> None:
         pytest.xfail(case.not_on[path.name])
 
 
-def test_that_cases_declare_only_paths_that_exist() -> None:
-    declared = {name for case in read_cases(CASES) for name in case.not_on}
-    assert declared - {path.name for path in PATHS} == set()
+def test_that_cases_declare_only_paths_on_which_they_are_run() -> None:
+    declared = {(case.title, name) for case in read_cases(CASES) for name in case.not_on}
+    run = {
+        (case.title, path.name) for case in read_cases(CASES) if case.not_on for path in applicable_paths(case, PATHS)
+    }
+    assert declared - run == set()

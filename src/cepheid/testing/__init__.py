@@ -5,7 +5,7 @@ from cepheid.testing.check import check_cases, find_failure
 from cepheid.testing.complete import complete_cases
 from cepheid.testing.outcomes import Outcome
 from cepheid.testing.page import CaseError
-from cepheid.testing.paths import PATHS, REFERENCE, Path
+from cepheid.testing.paths import PATHS, REFERENCE, Path, applicable_paths
 from cepheid.testing.printing import print_case
 from cepheid.testing.runs import run_case
 
@@ -16,6 +16,7 @@ __all__ = [
     "CaseError",
     "Outcome",
     "Path",
+    "applicable_paths",
     "check_cases",
     "complete_cases",
     "find_failure",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,19 +13,23 @@ from zlib import crc32
 import pyarrow as pa
 
 from cepheid.api import Matches, Query
-from cepheid.errors import UsageError
+from cepheid.errors import CepheidError, CepheidWarning
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome, to_json
-from cepheid.testing.runs import Rows, run_case
+from cepheid.testing.runs import Rows, make_query, run_case
 from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch, shuffled_within_watermark, speculating
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A way to run a case. Another engine plugs in as `Path("engine", partial(run_case, match=…))`."""
+    """A way to run a case. Another engine plugs in as `Path("engine", partial(run_case, match=…))`.
+
+    plan: the one that the path forces; a case that has no such plan is not run on it.
+    """
 
     name: str
     run: Callable[[Case], Outcome]
+    plan: str = "auto"
 
 
 def run_reference(case: Case) -> Outcome:
@@ -49,7 +54,7 @@ def run_engine(case: Case, engine: str) -> Outcome:
 
 
 def run_session(case: Case, feed: Feed, plan: str = "auto") -> Outcome:
-    """A session that gets the events in small batches; the plan is forced if it applies.
+    """A session that gets the events in small batches.
 
     It emits matches when they are certain, so all matches together are those of the case, in some order.
     """
@@ -60,8 +65,8 @@ def run_session(case: Case, feed: Feed, plan: str = "auto") -> Outcome:
 
 
 def run_plan(case: Case, plan: str) -> Outcome:
-    """One call; the plan is forced if it applies. The order of `lazy` is derived from the title of the case."""
-    return run_case(case, partial(_planned, plan, crc32(case.title.encode())))
+    """One call with a forced plan."""
+    return run_case(case, partial(_planned, plan, case.title))
 
 
 def run_speculating(case: Case, ahead: object) -> Outcome:
@@ -85,31 +90,47 @@ class Planned(Query):
         return self._query.session(**{**options, "plan": self._forced})
 
 
-def lazy_order(query: Query, seed: int) -> str:
-    """A lazy plan in a random order; 'auto' for a program, whose queries have different variables."""
-    if len(query.compiled.queries) > 1:
-        return "auto"
+def applicable_paths(case: Case, paths: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the paths on which a case tests something of its own.
+
+    A query that is refused, or that has no events, is the same on each: the first one is enough.
+    """
+    paths = tuple(paths)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CepheidWarning)
+        try:
+            query = make_query(case)
+        except CepheidError:
+            return paths[:1]
+        if case.events is None:
+            return paths[:1]
+        empty = case.events.slice(0, 0)
+        plans = {plan for plan in {path.plan for path in paths} if _applies(plan, case.title, query, empty)}
+    return tuple(path for path in paths if path.plan in plans)
+
+
+def _applies(plan: str, title: str, query: Query, empty: pa.Table) -> bool:
+    if plan == "auto":
+        return True
+    if plan == "lazy" and len(query.compiled.queries) > 1:
+        return False  # there is no order of the variables of several queries
+    try:
+        _planned(plan, title, query, empty)
+    except CepheidError as error:
+        return error.code != "CEP610"
+    return True
+
+
+def _lazy_order(query: Query, title: str) -> str:
+    """A lazy plan in an order that is random, and the same for each run of a case."""
     names = [component.variable for component in query.compiled.queries[-1].positive]
-    random.Random(seed).shuffle(names)
+    random.Random(crc32(title.encode())).shuffle(names)
     return f"lazy({', '.join(names)})"
 
 
-def applicable(query: Query, table: pa.Table, plan: str) -> str:
-    """The plan, or 'auto' if it does not apply."""
-    if plan == "auto":
-        return plan
-    try:
-        query.match(table.slice(0, 0), engine="plain", plan=plan)
-    except UsageError as error:
-        if error.code == "CEP610":
-            return "auto"
-    return plan
-
-
-def _planned(plan: str, seed: int, query: Query, table: pa.Table) -> Rows:
-    plan = lazy_order(query, seed) if plan == "lazy" else plan
-    found: Matches = query.match(table, engine="plain", plan=applicable(query, table, plan))
-    return found.to_pylist()
+def _planned(plan: str, title: str, query: Query, table: pa.Table) -> Rows:
+    matches: Matches = query.match(table, engine="plain", plan=_lazy_order(query, title) if plan == "lazy" else plan)
+    return matches.to_pylist()
 
 
 def _reference(query: Query, table: pa.Table) -> Rows:
@@ -135,8 +156,6 @@ def _encoded(query: Query, table: pa.Table) -> Rows:
 
 
 def _session(feed: Feed, time: str, plan: str, query: Query, table: pa.Table) -> Rows:
-    if applicable(query, table, plan) != plan:  # other paths already cover this
-        return _match("plain", query, table)
     # Read only after the last call: matches must stay unchanged by later calls.
     given = list(feed(Planned(query, plan), table, time, random.Random(table.num_rows)))
     return [match for matches in given for match in matches.to_pylist()]
@@ -168,9 +187,9 @@ PATHS = (
     Path("shuffled_within_watermark", partial(run_session, feed=shuffled_within_watermark)),
     Path("speculate_all", partial(run_speculating, ahead="all")),
     Path("speculate_some", partial(run_speculating, ahead=None)),
-    *(Path(plan, partial(run_plan, plan=plan)) for plan in ("stacks", "tree", "lazy")),
+    *(Path(plan, partial(run_plan, plan=plan), plan) for plan in ("stacks", "tree", "lazy")),
     *(
-        Path(f"tree_{feed.__name__}", partial(run_session, feed=feed, plan="tree"))
+        Path(f"tree_{feed.__name__}", partial(run_session, feed=feed, plan="tree"), "tree")
         for feed in (batch_of_1, restart_every_batch, shuffled_within_watermark)
     ),
 )

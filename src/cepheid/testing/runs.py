@@ -64,12 +64,16 @@ def has_algebra(query: Query) -> bool:
     return any(isinstance(q.query.pattern, Algebra) for q in query.compiled.queries)
 
 
-def _lines(case: Case, match: Matcher) -> Iterator[str]:
+def make_query(case: Case) -> Query:
+    """The query of a case; raises CepheidError if it is refused."""
     query = Query(case.query, **case.options)
+    return query if case.op is None else Changed(query, case.op)
+
+
+def _lines(case: Case, match: Matcher) -> Iterator[str]:
+    query = make_query(case)
     if case.events is None:
         return
-    if case.op is not None:
-        query = Changed(query, case.op)
     found = match(query, case.events)
     if has_algebra(query):
         yield from map(to_json, found)

@@ -5,7 +5,18 @@ import pyarrow as pa
 import pytest
 
 from cepheid import Query
-from cepheid.testing import PATHS, REFERENCE, Case, Outcome, Path, check_cases, find_failure, parse_cases, run_case
+from cepheid.testing import (
+    PATHS,
+    REFERENCE,
+    Case,
+    Outcome,
+    Path,
+    applicable_paths,
+    check_cases,
+    find_failure,
+    parse_cases,
+    run_case,
+)
 from cepheid.testing.runs import Rows
 
 PAIR = """\
@@ -46,6 +57,22 @@ def test_the_paths_that_there_are() -> None:
     of_plans = ["stacks", "tree", "lazy", *(f"tree_{name}" for name in of_sessions)]
     names = [*of_reference, "engine", "plain", "compiled", "interpreted", *of_sessions, *of_changes, *of_plans]
     assert [path.name for path in PATHS] == names
+
+
+def test_that_a_case_is_not_run_on_a_path_whose_plan_it_does_not_have() -> None:
+    unplanned = [path.name for path in PATHS if path.plan == "auto"]
+    assert applicable_paths(pair(), PATHS) == PATHS
+    contiguous = pair(query="PATTERN SEQ(A a, B b) WHERE strict_contiguity(a, b) { }")
+    assert [path.name for path in applicable_paths(contiguous, PATHS)] == unplanned
+    program = pair(query="PATTERN SEQ(A a, B b) RETURN a.x AS x INTO Pair;\nFROM Pair EVENT Pair p")
+    assert [path.name for path in applicable_paths(program, PATHS)] == unplanned
+
+
+def test_that_one_path_is_enough_for_a_query_that_is_not_run() -> None:
+    assert applicable_paths(pair(query="PATTERN SEQ(A a, !(B b))"), PATHS) == (REFERENCE,)
+    assert applicable_paths(pair(events=None), PATHS) == (REFERENCE,)
+    # An unknown column is seen by a session in a place of its own.
+    assert applicable_paths(pair(query="EVENT A a WHERE a.nothing = 1"), PATHS)[:-6] == PATHS[:-6]
 
 
 def test_a_difference_is_shown_line_by_line() -> None:
