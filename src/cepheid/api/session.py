@@ -248,7 +248,7 @@ class Session(SessionState):
         """Give up runs that nothing to come can complete."""
         for query in self._opened.readers(EVENTS):
             before = self._trusted.ends_from(query.query, now, self._opened.streams[EVENTS].arrivals)
-            if before is not None:
+            if before is not None and query.machine is not None:
                 query.machine.end_runs(before)
 
     def _run(self, now: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None) -> list[Matches]:

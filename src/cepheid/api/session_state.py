@@ -198,7 +198,7 @@ class SessionState(Changing, Punctuating):
         if wanted.equals(self._columns):
             return
         queries = [query for one in self._every for query in one._opened.queries]
-        if any(query.query.untyped and query.machine.kind != "interpreted" for query in queries):
+        if any(query.query.untyped and query.kind != "interpreted" for query in queries):
             message = "a column that the query reads had only NULL when the snapshot was taken, by an earlier release"
             raise InputError("CEP409", message, "run the stream anew")
         for one in self._every:

@@ -40,7 +40,8 @@ class Stats:
 
 def stats_of(pipelines: Sequence[Pipeline], *, events: int, matches: int, late: int) -> Stats:
     """What a session has counted, with what the pipelines of its queries hold."""
-    machines = [query.machine for pipeline in pipelines for query in pipeline.queries]
+    queries = [query for pipeline in pipelines for query in pipeline.queries]
+    machines = [query.machine for query in queries if query.machine is not None]
     streams = [stream for pipeline in pipelines for _, stream in pipeline.every_stream()]
     return Stats(
         events=events,
@@ -49,7 +50,7 @@ def stats_of(pipelines: Sequence[Pipeline], *, events: int, matches: int, late: 
         state_bytes=sum(m.state_bytes() for m in machines) + sum(stream.kept.nbytes for stream in streams),
         matches=matches,
         late=late,
-        plan="; ".join(machine.plan for machine in machines),
-        replans=sum(machine.replans for machine in machines),
-        tests=sum(machine.tests for machine in machines),
+        plan="; ".join(query.plan for query in queries),
+        replans=sum(query.replans for query in queries),
+        tests=sum(query.tests for query in queries),
     )

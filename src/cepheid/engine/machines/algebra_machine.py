@@ -27,6 +27,8 @@ MOST = 10_000_000
 class AlgebraMachine(ScanMachine):
     """One expression over a stream that comes in batches."""
 
+    splits = False  # results of several partitions may be equal, and are one
+
     def begin(self, compiled: CompiledQuery, events: int, *, native: bool = False) -> None:
         """Before the first event, or all over again."""
         super().begin(compiled, events, native=native)
@@ -80,10 +82,6 @@ class AlgebraMachine(ScanMachine):
         elif type_.kind is Kind.BOOL:
             values = values.astype(bool)
         return from_numpy(values) if null is None else pa.array(values, mask=null)
-
-    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
-        """Results of several partitions may be equal, and are one."""
-        return False
 
     def first_waiting(self) -> int | None:
         """A result is certain when its instant is over."""

@@ -1,16 +1,17 @@
-"""Creates the machine that runs a query: on a kernel if there is one, by the forced plan or one that is chosen."""
+"""Which machines can run a query: on a kernel if there is one, by the forced plan or one that is chosen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from cepheid.engine.encoding.batch import StreamCodes
-from cepheid.engine.machines.adaptive import AdaptiveMachine
 from cepheid.engine.machines.algebra_machine import AlgebraMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
 from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
+from cepheid.engine.machines.kernel_machine import KernelMachine
+from cepheid.engine.machines.plans import Plans
 from cepheid.engine.machines.policy import Policy, read_policy
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.machines.scan_machine import ScanMachine
@@ -18,6 +19,7 @@ from cepheid.engine.machines.stack_machine import StackMachine
 from cepheid.engine.planning.candidates import Question
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import consider
+from cepheid.engine.planning.plan_chooser import PlanChooser
 from cepheid.errors import UsageError
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.tree.nodes import Output
@@ -37,10 +39,10 @@ class MachineFactory:
     events: int | None
     steady: bool = False
 
-    def __call__(self, compiled: CompiledQuery, codes: StreamCodes, kind: str | None = None) -> Machine:
-        """Create a machine for a query of a stream. `kind`: the kind of machine whose state is restored, if any."""
+    def __call__(self, compiled: CompiledQuery, codes: StreamCodes, kind: str | None = None) -> Plans:
+        """Return the plans for a query of a stream. `kind`: the kind of machine whose state is restored, if any."""
         if self.events is None and compiled.query.untyped and kind in (None, "adaptive", Interpreted.kind):
-            return interpreted(compiled.query)  # whose state does not depend on the type that the column will have
+            return _general(compiled)  # whose state does not depend on the type that the column will have
         choice = self.choice
         if self.steady and choice == AUTO and (compiled.query.waits or compiled.query.output is not Output.ALL):
             choice = AUTOMATON
@@ -60,29 +62,45 @@ class MachineFactory:
             message = f"the state is of {held}, and plan '{choice}' is not"
             raise UsageError("CEP610", message, "restore it with plan='auto', or with a plan of that kind")
         if kind == Interpreted.kind:
-            return interpreted(compiled.query)
+            return _general(compiled)
         policy = read_policy(self.engine, once=codes.once)
 
-        def make(choice: PlanSpec) -> Machine:
-            return self._make(compiled, codes, policy, choice, restored=kind is not None)
+        def make(choice: PlanSpec, *, native: bool = False) -> Machine:
+            return self._make(compiled, codes, policy, choice, restored=kind is not None, native=native)
 
         # How the stream is split is open where there are several [attr].
         several = choice.joins and (len(compiled.query.same) > 1 or kind == StackMachine.kind)
         if (choice == AUTO and self.engine != "interpreted") or several or kind == StackMachine.kind:
-            return AdaptiveMachine(compiled, codes, make, choice)
-        return make(choice)
+            return Plans(choice, make, PlanChooser(compiled, codes, choice))
+        return Plans(choice, make)
 
     def _make(
-        self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, choice: PlanSpec, *, restored: bool
+        self,
+        compiled: CompiledQuery,
+        codes: StreamCodes,
+        policy: Policy,
+        choice: PlanSpec,
+        *,
+        restored: bool,
+        native: bool,
     ) -> Machine:
+        machine: KernelMachine
         if choice.joins:
-            return StackMachine(compiled, codes, policy, choice, self.events or 0)
-        if (self.engine == "interpreted" and not restored) or compiled.why_interpreted:
+            machine = StackMachine(compiled, codes, policy, choice, self.events or 0)
+        elif (self.engine == "interpreted" and not restored) or compiled.why_interpreted:
             return interpreted(compiled.query)
-        kind = ScanMachine if compiled.query.automaton is None else AutomatonMachine
-        if compiled.query.algebra is not None:
-            kind = AlgebraMachine
-        return kind(compiled, codes, policy, self.events or 0)
+        else:
+            kind = ScanMachine if compiled.query.automaton is None else AutomatonMachine
+            if compiled.query.algebra is not None:
+                kind = AlgebraMachine
+            machine = kind(compiled, codes, policy, self.events or 0)
+        if native:
+            machine.go_native()
+        return machine
+
+
+def _general(compiled: CompiledQuery) -> Plans:
+    return Plans(AUTOMATON, lambda choice, *, native=False: interpreted(compiled.query))
 
 
 def interpreted(query: Bound) -> Machine:

@@ -21,7 +21,7 @@ from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.layout import Move
 from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.pattern.tree.partitioning import Partitioning
-from cepheid.plan.spec import AUTOMATON
+from cepheid.plan.spec import AUTOMATON, PlanSpec
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import results
 from cepheid.reference.partition import UNSET, Substream
@@ -88,7 +88,7 @@ class Interpreted:
     kind = mode = "interpreted"
     tests = 0  # not counted
     plan = str(AUTOMATON)
-    replans = 0
+    splits = True  # a run sees the events of its partition alone
 
     def __init__(self, query: Bound, watcher: Watcher = SILENT) -> None:
         self.query = query
@@ -204,10 +204,6 @@ class Interpreted:
             self.decide(partition, None, None)
         return self.complete
 
-    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
-        """A run sees the events of its partition alone."""
-        return True
-
     def reach_partitions(self, ahead: PartitionTimes | None) -> None:
         """Some partitions are ahead."""
         self.ahead = ahead
@@ -312,6 +308,10 @@ class Interpreted:
 
     def renumber_strings(self, number: Any) -> None:
         """It has strings, and no codes."""
+
+    def change_plan(self, choice: PlanSpec) -> bool:
+        """Runs are of no other plan."""
+        return False
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """Runs as the moves that they made and the positions of their events: they are made again from those."""

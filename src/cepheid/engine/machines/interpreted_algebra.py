@@ -35,7 +35,7 @@ class InterpretedAlgebra(WithoutCodes):
     kind = mode = Interpreted.kind
     tests = merged = 0  # not counted
     plan = str(AUTOMATON)
-    replans = 0
+    splits = False  # results of several partitions may be equal, and are one
 
     def __init__(self, query: Bound) -> None:
         assert query.algebra is not None
@@ -84,10 +84,6 @@ class InterpretedAlgebra(WithoutCodes):
     def unsettled(self) -> int | None:
         """A result is certain when its instant is over."""
         return None
-
-    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
-        """Results of several partitions may be equal, and are one."""
-        return False
 
     def reach_partitions(self, ahead: PartitionTimes | None) -> None:
         """No partition is ahead of others."""

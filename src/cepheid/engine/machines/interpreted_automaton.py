@@ -34,7 +34,7 @@ class InterpretedAutomaton(WithoutCodes):
     kind = mode = Interpreted.kind
     tests = merged = 0  # not counted
     plan = str(AUTOMATON)
-    replans = 0
+    splits = True  # a run sees the events of its partition alone
 
     def __init__(self, query: Bound) -> None:
         assert query.automaton is not None
@@ -86,10 +86,6 @@ class InterpretedAutomaton(WithoutCodes):
         self.partitions = {key: partition for key, partition in self.partitions.items() if partition.runs}
         found, self.found = self.found, []
         return from_matches(self.query, given(self.query, found), rows.base)
-
-    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
-        """A run sees the events of its partition alone."""
-        return True
 
     def reach_partitions(self, ahead: PartitionTimes | None) -> None:
         """Some partitions are ahead."""

@@ -24,6 +24,7 @@ from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.tree.nodes import Output
 from cepheid.pattern.tree.partitioning import Partitioning
+from cepheid.plan.spec import PlanSpec
 
 OFTEN = 0.1
 """Seconds of work that are worth a report."""
@@ -39,7 +40,6 @@ class KernelMachine(ABC):
     the state is the same.
     """
 
-    replans = 0
     stride = 64  # events of the first piece: an event may meet very many runs, so that pieces grow while they are quick
     tests_having = False  # whether its matches are those that pass HAVING
     state: ScanState | StackState
@@ -67,6 +67,10 @@ class KernelMachine(ABC):
     def mode(self) -> str:
         """How the kernels run."""
         return "compiled" if self.native else "plain"
+
+    def change_plan(self, choice: PlanSpec) -> bool:
+        """Runs are of no other plan."""
+        return False
 
     # What a plan has of its own.
 

@@ -12,6 +12,7 @@ from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.pattern.tree.partitioning import Partitioning
+from cepheid.plan.spec import PlanSpec
 
 
 class KeptRows(Protocol):
@@ -46,8 +47,8 @@ class Machine(Protocol):
         """By which plan, by its name."""
 
     @property
-    def replans(self) -> int:
-        """How often another plan was taken."""
+    def splits(self) -> bool:
+        """Whether events of some partitions may come before earlier ones of others."""
 
     @property
     def tests(self) -> int:
@@ -78,8 +79,8 @@ class Machine(Protocol):
     def unsettled(self) -> int | None:
         """The first event at which a match ends that is not certain yet."""
 
-    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
-        """Whether events of some partitions may come before earlier ones of others, from now on."""
+    def change_plan(self, choice: PlanSpec) -> bool:
+        """Go on by another plan with the same state; False where that plan needs another state."""
 
     def reach_partitions(self, ahead: PartitionTimes | None) -> None:
         """All events before other times are in of some partitions; None: of none, beyond what settled them."""

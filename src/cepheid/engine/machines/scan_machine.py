@@ -58,6 +58,7 @@ class ScanMachine(KernelMachine):
     kind = "scan"
     state: ScanState
     plan = str(AUTOMATON)
+    splits = True  # a run sees the events of its partition alone
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> None:
         used = compiled.tried if codes.once and compiled.tried is not None else compiled
@@ -294,10 +295,6 @@ class ScanMachine(KernelMachine):
         given = made.longest(None if now is None else self.opened(now, events)) if choice.longest else made.apart(limit)
         state.keep_matches(made.kept)
         return given
-
-    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
-        """A run sees the events of its partition alone."""
-        return True
 
     def reach_partitions(self, ahead: PartitionTimes | None) -> None:
         """The times that partitions have reached, by number."""

@@ -35,6 +35,7 @@ class StackMachine(KernelMachine):
     stride = 2**13  # matches are made after each piece, which costs more than a few events
     state: StackState
     merged = 0
+    splits = False  # stacks are in the order of the whole stream
 
     def __init__(
         self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy, choice: PlanSpec, events: int = 0
@@ -106,11 +107,14 @@ class StackMachine(KernelMachine):
         self.kernel = self._kernel()
         self.state.change_kernel(self.kernel)
 
-    def take(self, choice: PlanSpec) -> None:
+    def change_plan(self, choice: PlanSpec) -> bool:
         """Evaluate in another order from now on: the stacks are the same for all, if their partitions are."""
+        if not choice.joins or choice.partition != self.choice.partition:
+            return False
         self.choice = replace(choice, partition=self.choice.partition, late=self.choice.late)
         self.order = order_of(choice, self.join)
         self.change_kernels()
+        return True
 
     def to_native(self) -> None:
         """From lists to arrays."""
@@ -168,10 +172,6 @@ class StackMachine(KernelMachine):
         if self.finishes:
             return self.finish(arranged(found.all()), rows, now)
         return found
-
-    def run_by_partitions(self, now: int, rows: KeptRows) -> bool:
-        """Stacks are in the order of the whole stream."""
-        return False
 
     def reach_partitions(self, ahead: PartitionTimes | None) -> None:
         """No partition is ahead of others."""

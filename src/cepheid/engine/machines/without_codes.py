@@ -6,10 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from cepheid.pattern.tree.partitioning import Partitioning
+from cepheid.plan.spec import PlanSpec
 
 
 class WithoutCodes:
     """Nothing is numbered, so that nothing is numbered anew."""
+
+    def change_plan(self, choice: PlanSpec) -> bool:
+        """Runs are of no other plan."""
+        return False
 
     def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
         """It has keys, and no numbers of partitions."""

@@ -17,7 +17,7 @@ from cepheid.engine.many.rules import Template, values_of
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache, compile_program
 from cepheid.engine.stream.parts import FlatSink, FlatSource
-from cepheid.engine.stream.pipeline import MachineFactory, Pipeline
+from cepheid.engine.stream.pipeline import Pipeline, PlansFactory
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import load_pipeline, write_pipeline
 from cepheid.pattern.algebra.flow import is_hidden
@@ -51,7 +51,7 @@ class Alone:
     reloads = False
 
     def __init__(
-        self, number: int, template: Template, roles: Roles, schema: Schema, factory: MachineFactory, *, once: bool
+        self, number: int, template: Template, roles: Roles, schema: Schema, factory: PlansFactory, *, once: bool
     ) -> None:
         self._number = number
         self._template = template
@@ -156,7 +156,8 @@ class Alone:
 
     def counters(self) -> Mapping[str, int]:
         """Every rule is touched by every event."""
-        machines = [query.machine for rule in self._rules.values() for query in rule.pipeline.queries]
+        queries = [query for rule in self._rules.values() for query in rule.pipeline.queries]
+        machines = [query.machine for query in queries if query.machine is not None]
         return {
             "rules": len(self._rules),
             "events": self._events,

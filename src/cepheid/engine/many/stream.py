@@ -14,7 +14,7 @@ from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.input_stream import FEW_ROWS, InputStream
 from cepheid.engine.stream.parts import PartSource, Sink
-from cepheid.engine.stream.pipeline import MachineFactory
+from cepheid.engine.stream.pipeline import PlansFactory
 from cepheid.engine.stream.rows import Arrival
 from cepheid.engine.stream.snapshot import read_stream, write_stream
 from cepheid.pattern.tree.flow import EVENTS
@@ -42,7 +42,7 @@ class Planner(Protocol):
         """The rules of a template by the tier that runs them, by its name, and what it must know of them."""
 
     def anew(
-        self, stream: InputStream, factory: MachineFactory, *, once: bool
+        self, stream: InputStream, factory: PlansFactory, *, once: bool
     ) -> tuple[Planner, Mapping[int, Tier]] | None:
         """The same for another stream, with its tiers by the `id` of these; None: it can't be done."""
 
@@ -61,7 +61,7 @@ class ManyStream:
         self._enough_rows = FEW_ROWS
 
     def anew(
-        self, stream: InputStream, factory: MachineFactory, *, once: bool, report: Report | None = None
+        self, stream: InputStream, factory: PlansFactory, *, once: bool, report: Report | None = None
     ) -> ManyStream | None:
         """The same rules, before any event, on another stream; once: none will come or go. None: it can't be done."""
         made = self._planner.anew(stream, factory, once=once)

@@ -26,7 +26,7 @@ from cepheid.engine.many.texts.framed import fitting, shared_rules
 from cepheid.engine.many.texts.known_chains import KnownChains
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
-from cepheid.engine.stream.pipeline import MachineFactory
+from cepheid.engine.stream.pipeline import PlansFactory
 from cepheid.kernel.compile import has_compiler
 from cepheid.language.template import read_texts
 from cepheid.pattern.binding.schema import Roles
@@ -55,7 +55,7 @@ class Tiers:
     """
 
     def __init__(
-        self, stream: InputStream, roles: Roles, factory: MachineFactory, *, once: bool, share: bool = True
+        self, stream: InputStream, roles: Roles, factory: PlansFactory, *, once: bool, share: bool = True
     ) -> None:
         self._stream = stream
         self._roles = roles
@@ -71,7 +71,7 @@ class Tiers:
         self._shared: dict[bool, SharedTier] = {}
         self.reasons: dict[str, str] = {}  # why the rules of a tier are not in the shared tables
 
-    def anew(self, stream: InputStream, factory: MachineFactory, *, once: bool) -> tuple[Tiers, dict[int, Tier]] | None:
+    def anew(self, stream: InputStream, factory: PlansFactory, *, once: bool) -> tuple[Tiers, dict[int, Tier]] | None:
         """The same for another stream, with its tiers by the `id` of these; None: where rules are on their own."""
         if self._alone:
             return None

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.program import QueryCache
 from cepheid.engine.state_shape import clauses
 from cepheid.engine.stream.in_memory import MemorySource
 from cepheid.engine.stream.pipeline import Pipeline
-from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.snapshot import load_pipeline
 from cepheid.errors import PatternError
 from cepheid.pattern.binding.analysis import Analysed
@@ -55,17 +52,15 @@ def _fits(old: Analysed, new: Analysed) -> bool:
     return repr(clauses(old.query)) == repr(clauses(new.query))
 
 
-def _alike(machine: Machine, old: CompiledQuery, new: CompiledQuery) -> bool:
+def _alike(machine: Machine | None, old: CompiledQuery, new: CompiledQuery) -> bool:
     """Whether conditions differ, but not what is kept of events for them."""
-    from cepheid.engine.machines.adaptive import AdaptiveMachine  # kernels are not needed before
-    from cepheid.engine.machines.stack_machine import StackMachine
+    from cepheid.engine.machines.stack_machine import StackMachine  # kernels are not needed before
 
-    inner = machine.inner if isinstance(machine, AdaptiveMachine) else machine
     if old.query.automaton is not None or old.why_interpreted or new.why_interpreted or old.derived or new.derived:
         return False
-    if isinstance(inner, StackMachine):
-        return not new.why_not_joined and _kept(old.join_of(inner.choice)) == _kept(new.join_of(inner.choice))
-    return inner is None or (inner.kind == "scan" and _remembered(old) == _remembered(new))
+    if isinstance(machine, StackMachine):
+        return not new.why_not_joined and _kept(old.join_of(machine.choice)) == _kept(new.join_of(machine.choice))
+    return machine is None or (machine.kind == "scan" and _remembered(old) == _remembered(new))
 
 
 def _kept(join: Join) -> object:
@@ -118,16 +113,6 @@ def convert(state: dict[str, Any], pipeline: Pipeline, fits: Sequence[bool], now
     """Fill the pipeline of another query with a state in memory. now: all events before this time are in it."""
     load_pipeline(state, MemorySource(), pipeline, fits)
     for query, known in zip(pipeline.queries, fits, strict=True):
-        if not known:
-            _go_over(query, now)
-
-
-def _go_over(query: QueryStream, now: int | None) -> None:
-    """Runs that are under way have all their events among those that are kept; what these give was given before."""
-    stream = query.stream
-    if not stream.rows or now is None:
-        return
-    batch = Batch(stream.codes, stream.kept, ticks(stream.schema, stream.kept), stream.base)
-    batch.floor = now if stream.is_mixed else None
-    query.feed(batch)
-    query.settle(now)
+        if not known and now is not None:
+            # Runs that are under way have all their events among those that are kept.
+            query.replay(now)

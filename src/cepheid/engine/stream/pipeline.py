@@ -13,6 +13,7 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.plans import Plans
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache
@@ -32,8 +33,8 @@ from cepheid.pattern.tree.scope import VisibleEvents
 if TYPE_CHECKING:
     from cepheid.engine.planning.compiled_query import CompiledQuery
 
-MachineFactory: TypeAlias = "Callable[[CompiledQuery, StreamCodes, str | None], Machine]"
-"""Makes a machine of a kind (None: the one that suits best) for a query of a stream."""
+PlansFactory: TypeAlias = "Callable[[CompiledQuery, StreamCodes, str | None], Plans]"
+"""The plans for a query of a stream. The last argument: the kind of machine whose state is restored, if any."""
 
 
 class Pipeline:
@@ -42,7 +43,7 @@ class Pipeline:
     def __init__(
         self,
         cache: QueryCache,
-        factory: MachineFactory,
+        factory: PlansFactory,
         schema: Schema,
         *,
         once: bool,
@@ -88,10 +89,10 @@ class Pipeline:
                 self.views[key] = View(compiled.query, once=self.once)
             stream = self.views[key].stream
 
-        def make(kind: str | None) -> Machine:
+        def plans_for(kind: str | None) -> Plans:
             return self.factory(self.cache.query(number, self.streams[source].schema), stream.codes, kind)
 
-        return QueryStream(compiled.query, stream, make(kind), lambda: make("interpreted"))
+        return QueryStream(compiled.query, stream, plans_for, kind)
 
     def push(self, arrival: Arrival) -> None:
         """Events for the queries that read the stream itself."""
@@ -139,15 +140,14 @@ class Pipeline:
             if limit is not None:
                 stream.compact(limit, self.machines_of(stream), eager=ahead is not None)
         if ahead is not None:
-            self.queries[0].machine.reach_partitions(None)
+            self.queries[0].reach_partitions(None)
         return given
 
     def may_go_ahead(self, now: int) -> bool:
         """Whether partitions can be ahead of others: matches of each are found, and certain, without the others."""
         if len(self.queries) != 1 or self.queries[0].query.output is not Output.ALL:
             return False
-        query = self.queries[0]
-        return query.machine.run_by_partitions(now, query.stream)
+        return self.queries[0].run_by_partitions(now)
 
     def _go_ahead(self, query: QueryStream, ahead: PartitionTimes, now: int | None) -> None:
         """Hand on the events of partitions that are ahead."""
@@ -159,7 +159,7 @@ class Pipeline:
         if batch is not None:
             batch.floor = now
             query.feed(batch)
-        query.machine.reach_partitions(ahead)
+        query.reach_partitions(ahead)
 
     def release(self, source: StreamSource, until: int | None) -> dict[InputStream, Batch]:
         """The events of a stream before a time, in order, and those of its views.
@@ -198,7 +198,7 @@ class Pipeline:
 
     def machines_of(self, stream: InputStream) -> list[Machine]:
         """The machines of the queries that read a stream."""
-        return [query.machine for query in self.queries if query.stream is stream]
+        return [query.machine for query in self.queries if query.stream is stream and query.machine is not None]
 
     def compact(self, now: int) -> None:
         """Let go of everything that no match to come can need, all events before a time being in."""
@@ -209,13 +209,14 @@ class Pipeline:
         """Make room for the events that wait and are before a time, and compile if that pays."""
         events = self.streams[EVENTS].arrivals.before(now)
         for query in self.readers(EVENTS):
-            query.machine.reserve(events)
+            if query.machine is not None:
+                query.machine.reserve(events)
 
     @property
     def undecided(self) -> bool:
         """Whether events wait for their order, or a match has ended that is not certain yet."""
         waits = any(stream.arrivals.waiting for stream in self.streams.values())
-        return waits or any(query.machine.unsettled() is not None for query in self.queries)
+        return waits or any(query.unsettled() is not None for query in self.queries)
 
     @property
     def window(self) -> int | None:
@@ -241,7 +242,7 @@ class Pipeline:
         """
         yield from (arrival.low + 1 for arrival in self.streams[EVENTS].arrivals.waiting)
         for query in self.queries:
-            end, stream, bound = query.machine.unsettled(), query.stream, query.query
+            end, stream, bound = query.unsettled(), query.stream, query.query
             if end is None or not stream.rows:
                 continue
             first, last = (int(ticks(stream.schema, stream.kept.slice(at, 1))[0]) for at in (0, end - stream.base))

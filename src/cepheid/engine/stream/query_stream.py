@@ -3,47 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from cepheid.engine.encoding.arrow import empty_table, from_numpy
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import Unfit
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.plans import Plans
 from cepheid.engine.machines.protocol import Machine
-from cepheid.engine.matches.match_table import NONE, MatchTable, in_order
+from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, in_order
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.arrivals import arrange
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.errors import InputError
 from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.tree.nodes import Ties
+from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
+
+GENERAL = "interpreted"
+"""The kind of machine that computes with integers of any size."""
+UNPLANNED = "adaptive"
+"""The kind of a state before the first event, where the plan is to be chosen by that."""
 
 
 class QueryStream:
-    """One query of a program. `general` makes a machine that computes with integers of any size."""
+    """One query of a program, run by the machine of its plan; it changes the plan when the stream has changed.
 
-    def __init__(self, query: Bound, stream: InputStream, machine: Machine, general: Callable[[], Machine]) -> None:
+    plans_for: the plans of the query, for the kind of machine whose state is restored (None: there is none).
+    """
+
+    def __init__(
+        self, query: Bound, stream: InputStream, plans_for: Callable[[str | None], Plans], kind: str | None = None
+    ) -> None:
         self.query = query
         self.stream = stream
-        self.machine = machine
-        self._general = general
-        self.base = 0  # the id of the first row of the events of the matches that it gave last
+        self.base = 0  # the id of the first row of the events of the matches that were emitted last
+        self.machine: Machine | None = None  # None while the plan waits for the first events
+        self._plans_for = plans_for
+        self._begin(plans_for(kind))
         result = query.result
         self._nothing = Matches(
             result, empty_table(stream.schema.arrow if result is query else result.schema.arrow), NONE
         )
 
+    def _begin(self, plans: Plans) -> None:
+        self._plans, self._chooser = plans, plans.chooser
+        if plans.chooser is None:
+            self.machine = plans.make(plans.choice)
+
+    def _started(self, batch: Batch | None = None) -> Machine:
+        """The machine, which the first events (if there are any) choose."""
+        if self.machine is None:
+            assert self._chooser is not None
+            self.machine = self._plans.make(self._chooser.first(batch))
+        return self.machine
+
+    # Events and matches.
+
     def feed(self, batch: Batch) -> None:
         """The next events of its stream."""
         try:
-            self.machine.feed(batch)
+            machine = self.machine
+            if machine is None:
+                machine = self._started(batch)
+            machine.feed(batch)
         except Unfit as reason:
             if batch.first:
                 remedy = "run the stream anew with engine='interpreted', which computes with integers of any size"
                 raise InputError("CEP410", str(reason), remedy) from None
-            self.machine = self._general()
-            self.machine.feed(batch)
+            self._begin(self._plans_for(GENERAL))
+            self._started(batch).feed(batch)
+        if self._chooser is not None and self._chooser.considers:
+            self._chooser.see(batch)
 
     def settle(self, now: int | None, horizon: int | None = None) -> Matches:
         """The matches that are certain to stand when all events before a time (None: all) are in.
@@ -51,14 +85,26 @@ class QueryStream:
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
         """
         self.base = self.stream.base
-        found = self.machine.settle(now, self.stream, horizon)
-        if found is NONE:
-            return self.nothing()
-        if isinstance(found, Matches):
-            return found
-        if self.stream.is_mixed and isinstance(found, MatchTable):
-            found = self._sorted(found)
-        return Matches(self.query, self.stream.kept_events, found)
+        matches = self.emit(now, horizon)
+        if matches is NONE:
+            return self._nothing
+        if isinstance(matches, Matches):
+            return matches
+        if self.stream.is_mixed and isinstance(matches, MatchTable):
+            matches = self._sorted(matches)
+        return Matches(self.query, self.stream.kept_events, matches)
+
+    def emit(self, now: int | None, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
+        """The same as the machine has them: rows of the kept events. Afterwards the plan may be another one."""
+        machine = self.machine
+        if machine is None:
+            machine = self._started()
+        matches = machine.settle(now, self.stream, horizon)
+        if self._chooser is not None and self._chooser.considers and now is not None and not self.stream.is_mixed:
+            better = self._chooser.better()  # stacks are in the order of the whole stream, which a mixed one is not
+            if better is not None:
+                self._switch(better, now)
+        return matches
 
     def _sorted(self, found: MatchTable) -> MatchTable:
         """Matches in the order of S9 where their events did not come in the order of S1."""
@@ -72,9 +118,13 @@ class QueryStream:
         simultaneous = times[place] if self.query.ties is not Ties.ORDERED else None
         return found.take(in_order(found, places[place], simultaneous))
 
+    def unsettled(self) -> int | None:
+        """The first event at which a match ends that is not certain yet."""
+        return None if self.machine is None else self.machine.unsettled()
+
     def certain(self, now: int) -> int:
         """The time before which no further match can end, when all events before `now` are in."""
-        end = self.machine.unsettled()
+        end = self.unsettled()
         if end is None:
             return now
         return min(now, int(ticks(self.stream.schema, self.stream.kept.slice(end - self.stream.base, 1))[0]))
@@ -82,3 +132,94 @@ class QueryStream:
     def nothing(self) -> Matches:
         """No matches, of this query."""
         return self._nothing
+
+    # Plans.
+
+    @property
+    def plan(self) -> str:
+        """The plan by its name; before the first event the one that was asked for."""
+        return str(self._plans.choice) if self.machine is None else self.machine.plan
+
+    @property
+    def replans(self) -> int:
+        """How often the plan was changed."""
+        return 0 if self._chooser is None else self._chooser.replans
+
+    @property
+    def tests(self) -> int:
+        """How often conditions over several events were evaluated, by the machines of all plans."""
+        earlier = 0 if self._chooser is None else self._chooser.earlier_tests
+        return earlier + (0 if self.machine is None else self.machine.tests)
+
+    def _switch(self, choice: PlanSpec, now: int) -> bool:
+        """Run by another plan, if that is possible: with the same state, or from the events that are kept.
+
+        The matches of those were emitted before and are discarded; the state that is left continues the stream.
+        """
+        before, chooser, tests = self._started(), self._chooser, 0
+        assert chooser is not None
+        if not before.change_plan(choice):
+            if not chooser.replays:
+                return False
+            self.machine = self._plans.make(choice, native=before.mode == "compiled")
+            self._feed_kept(self.machine, now)
+            tests = before.tests - self.machine.tests
+        chooser.taken(choice, tests)
+        return True
+
+    def _feed_kept(self, machine: Machine, now: int) -> None:
+        stream = self.stream
+        if stream.rows:
+            batch = Batch(stream.codes, stream.kept, ticks(stream.schema, stream.kept), stream.base)
+            batch.floor = now if stream.is_mixed else None
+            machine.feed(batch)
+        machine.settle(now, stream)
+
+    def replay(self, now: int) -> None:
+        """Begin with the kept events, whose matches were emitted before."""
+        if self.stream.rows:
+            self._feed_kept(self._started(), now)
+
+    def run_by_partitions(self, now: int) -> bool:
+        """Whether events of some partitions may come before earlier ones of others, from now on.
+
+        Stacks can't do that: where the plan is free, it is the automaton from then on.
+        """
+        chooser = self._chooser
+        if chooser is not None:
+            if self.machine is None or chooser.choice.joins:
+                if chooser.asked != AUTO:
+                    return False
+                if self.machine is None:
+                    chooser.choice = AUTOMATON
+                    self.machine = self._plans.make(AUTOMATON)
+                elif not self._switch(AUTOMATON, now):
+                    return False
+            chooser.considers = False
+        return self._started().splits
+
+    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
+        """All events before other times are in of some partitions; None: of none, beyond what settled them."""
+        self._started().reach_partitions(ahead)
+
+    # Snapshots.
+
+    @property
+    def kind(self) -> str:
+        """The kind of machine that can read the state."""
+        return UNPLANNED if self.machine is None else self.machine.kind
+
+    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+        """The state of the machine, with what its plan was chosen by; nothing before the first event."""
+        if self.machine is None:
+            return {}, []
+        facts, arrays = self.machine.dump()
+        return facts if self._chooser is None else {**facts, "planned": self._chooser.dump()}, arrays
+
+    def load(self, facts: dict[str, Any], arrays: list[Any]) -> None:
+        """Restore a state that was dumped."""
+        if not facts:
+            return
+        if self._chooser is not None:
+            self.machine = self._plans.make(self._chooser.load(facts))
+        self._started().load(facts, arrays, self.stream)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cepheid.engine.machines.adaptive import AdaptiveMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.lifetimes import Member, TrackedAutomaton
@@ -36,18 +35,13 @@ def retimed(pipeline: Pipeline, changes: Sequence[Change], since: int | None, bi
 def retime(pipeline: Pipeline) -> None:
     """Go on with what the cache of a pipeline has now."""
     compiled = pipeline.cache.query(0, pipeline.schema)
-    outer = pipeline.queries[0].machine
     machine = _machine(pipeline)
     assert machine is not None
     machine.retime(compiled)
-    if isinstance(outer, AdaptiveMachine):
-        outer.compiled = compiled
 
 
 def _machine(pipeline: Pipeline) -> AutomatonMachine | None:
     machine = pipeline.queries[0].machine
-    if isinstance(machine, AdaptiveMachine):
-        machine = machine.inner  # type: ignore[assignment]
     return machine if isinstance(machine, AutomatonMachine) else None
 
 

@@ -46,14 +46,14 @@ def write_state(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table
 
 def write_pipeline(pipeline: Pipeline, sink: Sink) -> dict[str, Any]:
     """The streams and the machines of a pipeline."""
-    machines = [query.machine.dump() for query in pipeline.queries]  # which lets go of what is over
+    machines = [query.dump() for query in pipeline.queries]  # which lets go of what is over
     streams = [
         write_stream(f"stream.{number}", source, stream, sink) | _reader(pipeline, source, stream)
         for number, (source, stream) in enumerate(pipeline.every_stream())
     ]
     queries = [
         {
-            "kind": query.machine.kind,
+            "kind": query.kind,
             "machine": found,
             "arrays": [sink.array(f"query.{number}.{k}", array) for k, array in enumerate(arrays)],
         }
@@ -151,7 +151,7 @@ def load_pipeline(
         query = pipeline.queries[number] = pipeline.query(number, saved["kind"])
         if saved["machine"]:  # nothing before the first event
             arrays = [source.array(found) for found in saved["arrays"]]
-            query.machine.load(saved["machine"], arrays, query.stream)
+            query.load(saved["machine"], arrays)
 
 
 def read_stream(saved: dict[str, Any], stream: InputStream, source: PartSource) -> None:

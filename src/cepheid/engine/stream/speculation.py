@@ -344,7 +344,7 @@ class Speculation:
     @property
     def nbytes(self) -> int:
         """How much the log and the pipeline take."""
-        machines = sum(query.machine.state_bytes() for query in self.head.queries)
+        machines = sum(query.machine.state_bytes() for query in self.head.queries if query.machine is not None)
         rows = sum(int(stream.kept.nbytes) for _, stream in self.head.every_stream())
         return self.log.nbytes + machines + rows
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.scope_filter import ScopeFilter
-from cepheid.engine.machines.adaptive import AdaptiveMachine
-from cepheid.engine.machines.protocol import KeptRows, Machine
+from cepheid.engine.machines.plans import Plans
+from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.many.lifetimes import ALWAYS
 from cepheid.engine.many.protocol import RULE, Router, RuleMatches
@@ -32,7 +32,7 @@ from cepheid.pattern.tree.partitioning import Partitioning
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
 
-Factory = Callable[[CompiledQuery, StreamCodes, str | None], Machine]
+Factory = Callable[[CompiledQuery, StreamCodes, str | None], Plans]
 
 
 class RoutedTier:
@@ -75,15 +75,9 @@ class RoutedTier:
         return found
 
     def _run(self, kind: str | None) -> QueryStream:
-        def make(kind: str | None) -> Machine:
-            return self.factory(self.compiled, self.stream.codes, kind)
-
-        return QueryStream(self.query, self.stream, make(kind), lambda: make("interpreted"))
-
-    @property
-    def machine(self) -> Machine:
-        """What runs the joined query."""
-        return self.running.machine
+        return QueryStream(
+            self.query, self.stream, lambda kind: self.factory(self.compiled, self.stream.codes, kind), kind
+        )
 
     # Rules.
 
@@ -152,8 +146,8 @@ class RoutedTier:
             self.running.feed(self.stream.append(rows, np.ascontiguousarray(times)))
             # A batch may have far more rows than events. Matches are taken out before the rows go that they have.
             now = int(times[-1])
-            self.found += self._certain(self.machine.settle(now, self.stream))
-            self.stream.compact(now, [self.machine])
+            self.found += self._certain(self.running.emit(now))
+            self._compact(now)
 
     # Matches.
 
@@ -169,19 +163,18 @@ class RoutedTier:
             self.gone = np.union1d(self.gone, ended)
             self._end_partitions(ended)
         self._go_over(None)
-        found += [*self._taken(), *self._certain(self.machine.settle(now, self.stream))]
+        found += [*self._taken(), *self._certain(self.running.emit(now))]
         return found_of(self.template, self.joined, found, rows)
 
     def _ended(self, ended: Any, at: int) -> list[Part]:
         """What rules give that end at a time: absences are known up to then (S17)."""
-        found = [*self._taken(), *self._certain(self.machine.settle(at, self.stream))]
+        found = [*self._taken(), *self._certain(self.running.emit(at))]
         if self.query.algebra is None and (self.query.waits or self.query.output is not Output.ALL):
             # What is still open is decided in a copy, which is as if the input had ended.
-            facts, arrays = self.machine.dump()
-            copy = self.factory(self.compiled, self.stream.codes, self.machine.kind)
-            if facts:  # nothing before the first event
-                copy.load(facts, [array.copy() for array in arrays], self.stream)
-            for numbers, table in self._certain(copy.settle(None, self.stream, at)):
+            facts, arrays = self.running.dump()
+            copy = self._run(self.running.kind)
+            copy.load(facts, [array.copy() for array in arrays])
+            for numbers, table in self._certain(copy.emit(None, at)):
                 mine = np.flatnonzero(np.isin(numbers, ended))
                 assert isinstance(table, MatchTable)
                 found.append((numbers[mine], table.take(mine)))
@@ -226,21 +219,25 @@ class RoutedTier:
 
     def deadline(self) -> int | None:
         """When the first rules end; at any time if a match waits, since each rule can have a window of its own."""
-        return ALWAYS if self.machine.unsettled() is not None else min((at + 1 for at in self.ending), default=None)
+        return ALWAYS if self.running.unsettled() is not None else min((at + 1 for at in self.ending), default=None)
 
     # Clearing.
 
     def compact(self, now: int) -> int | None:
         """Let go of what no match to come can need; the first event that one can have among those so far."""
-        self.stream.compact(now, [self.machine])
+        self._compact(now)
         if len(self.gone):
             self._forget()
         found = [self.stream.first_event, *(batch.first for batch in self.queue)]
         return min((one for one in found if one is not None), default=None)
 
+    def _compact(self, now: int) -> None:
+        machine = self.running.machine
+        self.stream.compact(now, [] if machine is None else [machine])
+
     def _end_partitions(self, ended: Any) -> None:
         """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
-        machine = self.machine.machine if isinstance(self.machine, AdaptiveMachine) else self.machine
+        machine = self.running.machine
         if isinstance(machine, ScanMachine) and self.query.within is None and machine.partitions.all[:1] == (RULE,):
             over = set(ended.tolist())
             partitions = [
@@ -262,7 +259,7 @@ class RoutedTier:
         """The state with the rules: facts for a header, and flat arrays."""
         assert not self.queue, "what was fed is settled before it is written down"
         stream, rules = self.stream, self.rules
-        found, own = self.machine.dump()
+        found, own = self.running.dump()
         routed = self.router.dump()
         partitions, keys = [], []
         for split, numbers in stream.codes.keys.items():
@@ -274,7 +271,7 @@ class RoutedTier:
             writer.write_table(rules.constants)
         constants = np.frombuffer(sink.getvalue(), np.uint8)
         facts = {
-            "kind": self.machine.kind,
+            "kind": self.running.kind,
             "machine": found,
             "stream": [stream.base, stream.events, stream.last],
             "strings": list(stream.codes.strings.codes),
@@ -309,8 +306,7 @@ class RoutedTier:
         self.ending = {at: [np.array(over, np.int64)] for at, over in facts["ending"]}
         self.events, self.touched = facts["counts"]
         self.running = self._run(facts["kind"])
-        if facts["machine"]:
-            self.machine.load(facts["machine"], rest[count:], self.stream)
+        self.running.load(facts["machine"], rest[count:])
 
     def counters(self) -> Mapping[str, int]:
         """What it has done: events, rules that were touched, runs that are alive."""
@@ -318,8 +314,8 @@ class RoutedTier:
             "events": self.events,
             "touched": self.touched,
             "rules": int((self.rules.until == FOREVER).sum()),
-            "runs": self.machine.runs,
-            "tests": self.machine.tests,
+            "runs": 0 if self.running.machine is None else self.running.machine.runs,
+            "tests": self.running.tests,
         }
 
 
