@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from cepheid.api.each_query import run_each
-from cepheid.api.observed import observe
 from cepheid.api.trying import FEWER, TooLongError, counter, first_events, match_while, patient
 from cepheid.diagnosis.diagnose import Check, ProgramQuery, diagnose
 from cepheid.diagnosis.diagnosis import Diagnosis
@@ -54,9 +53,9 @@ def diagnosis(
     compiled = query.compiled
     schema = make_schema(table.schema, compiled.roles)
     times = ticks(schema, table)
-    seen = observe(compiled, schema, table, times, whole=True)
-    told = query.surprises
-    found = [*told.of_query(), *told.of_schema(schema), *told.of_events(schema, seen)]
+    surprises = query.surprises
+    seen = surprises.observe(schema, table, times, whole=True)
+    found = [*surprises.of_query(), *surprises.of_schema(schema), *surprises.of_events(schema, seen)]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)

@@ -14,7 +14,6 @@ from cepheid.api.changing import in_ticks
 from cepheid.api.engines import machine_factory
 from cepheid.api.events import to_table
 from cepheid.api.history import AnyChange, History, Life
-from cepheid.api.observed import observe
 from cepheid.api.options import read_column
 from cepheid.api.query_changes import sequenced_queries, with_queries
 from cepheid.api.readable import telling_of_text
@@ -124,7 +123,7 @@ def match_arrivals(
 def warn_of(query: Query, schema: Schema, events: pa.Table, times: Any) -> None:
     """Warn about what a query may have got wrong of all events."""
     query.surprises.warn(query.surprises.of_schema(schema))
-    seen = observe(query.compiled, schema, events, times, whole=True)
+    seen = query.surprises.observe(schema, events, times, whole=True)
     query.surprises.warn(query.surprises.of_events(schema, seen))
 
 

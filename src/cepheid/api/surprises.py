@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
 
-from cepheid.api.observed import (
-    TINY,
-    Observed,
-    durations,
-    key_name,
-    named_types,
-    same_paths,
-    types_of_from,
-    window_ticks,
-)
+import pyarrow as pa
+
+from cepheid.api.claims import Claims, claims_of
+from cepheid.api.observed import TINY, Observed, key_name, observe
 from cepheid.engine.program import CompiledProgram
 from cepheid.errors import CepheidWarning, Place, nearest, warn
 from cepheid.pattern.binding.schema import Roles, Schema
@@ -28,7 +24,7 @@ ENOUGH = 10_000
 
 _LIKENESS = {True: 0.6, False: 0.8}  # how much a name must be like another, if all events are known and if they are not
 _OF_EVENTS = frozenset({"CEP005", "CEP006", "CEP008", "CEP009"})
-_TOLD_APART = re.compile(r"'[^']*'|^(?:WITHIN|FOR|COOLDOWN)\b")
+_DISTINGUISHED_BY = re.compile(r"'[^']*'|^(?:WITHIN|FOR|COOLDOWN)\b")
 _DIGITS = re.compile(r"\d+")
 _SPAN = (978_307_200 * 10**9, 4_102_444_800 * 10**9)  # from 2001 to 2100: the times of nearly all events
 _LEAST_TIMES = 4  # of fewer events it means nothing how far they are apart
@@ -37,19 +33,28 @@ _UNITS = {"seconds": "s", "milliseconds": "ms", "microseconds": "us", "nanosecon
 
 
 class Surprises:
-    """The warnings of one query object. It gives each once."""
+    """The warnings of one query object, each of which is issued once."""
 
     def __init__(self, program: CompiledProgram) -> None:
         self.program = program
-        self._told: set[tuple[str, ...]] = set()
+        self._issued: set[tuple[str, ...]] = set()
 
-    def warn(self, found: Iterable[CepheidWarning], place: Place | None = None) -> None:
+    def warn(self, warnings: Iterable[CepheidWarning], place: Place | None = None) -> None:
         """Issue those warnings that have not been issued before; at a place in the user's code, if not the current."""
-        for warning in found:
+        for warning in warnings:
             key = _key(warning)
-            if key not in self._told:
-                self._told.add(key)
+            if key not in self._issued:
+                self._issued.add(key)
                 warn(warning, place)
+
+    @cached_property
+    def claims(self) -> Claims:
+        """What the program says of its events."""
+        return claims_of(self.program)
+
+    def observe(self, schema: Schema, events: pa.Table, times: Any, *, whole: bool) -> Observed:
+        """Look at some events. times: those of the events in ticks, in any order."""
+        return observe(self.claims, schema, events, times, whole=whole)
 
     def of_query(self) -> Iterator[CepheidWarning]:
         """Warnings that need no events."""
@@ -58,9 +63,10 @@ class Surprises:
 
     def of_schema(self, schema: Schema) -> Iterator[CepheidWarning]:
         """Warnings that need the columns of the events: a number without a unit says nothing beside timestamps."""
-        for clause, window, _ in durations(self.program):
+        for duration in self.claims.durations:
+            window = duration.window
             if _has_no_unit(window, schema):
-                spelt = f"{clause} {getattr(window.amount, 'value', window.amount)}"
+                spelt = f"{duration.clause} {getattr(window.amount, 'value', window.amount)}"
                 message = f"{spelt} has no unit, and is read as {spelt.split()[1]} {schema.roles.unit}"
                 remedy = f"write the unit: {spelt} seconds, or {spelt} {schema.roles.unit} if that is meant"
                 yield CepheidWarning("CEP007", message, remedy)
@@ -90,7 +96,7 @@ class Surprises:
         Of a positive one only if it looks misspelt. Of a negated one, or one that only FROM names, also if there are
         types that no query names.
         """
-        named, listed = named_types(self.program), types_of_from(self.program)
+        named, listed = self.claims.types, self.claims.only_from
         others = sorted((seen.types or frozenset()) - named.keys())
         enough = _LEAST_TYPES if seen.whole or seen.ended else ENOUGH
         for name, negated in named.items() if others else ():
@@ -109,46 +115,46 @@ class Surprises:
                 yield CepheidWarning("CEP005", message, f"types that the query does not name: {shown}")
 
     def _empty(self, seen: Observed) -> Iterator[CepheidWarning]:
-        for name in sorted({key_name(path) for path in same_paths(self.program)} & seen.empty):
+        for name in sorted({key_name(path) for path in self.claims.keys} & seen.empty):
             which = "every event" if seen.whole else f"each of the first {seen.rows:,} events"
-            told = f"{which} has NULL in" if seen.counted else "the tasks have seen no value in"
-            message = f"{told} '{name}', so that [{name}] never holds"
+            without = f"{which} has NULL in" if seen.counted else "the tasks have seen no value in"
+            message = f"{without} '{name}', so that [{name}] never holds"
             yield CepheidWarning("CEP008", message, "name a column that has values")
 
     def _units(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
         """Integers that are dates of our time in another unit than the query's, beside a window that has a unit."""
-        spelt = any(window.unit is not None for _, window, _ in durations(self.program))
+        spelt = any(duration.window.unit is not None for duration in self.claims.durations)
         if seen.low is None or seen.high is None or not spelt:
             return
-        own, name = schema.roles.unit, schema.roles.time
-        if schema.columns[name].kind is not Kind.INT or _is_our_time(seen, own):
+        unit_of_query, name = schema.roles.unit, schema.roles.time
+        if schema.columns[name].kind is not Kind.INT or _is_our_time(seen, unit_of_query):
             return
         for unit, short in _UNITS.items():
             if _is_our_time(seen, unit):
                 first = datetime.fromtimestamp(seen.low * NANOSECONDS[unit] // 10**9, UTC)
-                message = f"the times in '{name}' are read as {own}, and look like {unit} since 1970"
+                message = f"the times in '{name}' are read as {unit_of_query}, and look like {unit} since 1970"
                 shown = f"{message}: the first one would be of {first:%Y-%m-%d}"
                 yield CepheidWarning("CEP009", shown, f"pass unit='{short}'")
 
     def _windows(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
         if seen.gap is None or seen.rows < _LEAST_TIMES:
             return
-        for clause, window, analysed in durations(self.program):
-            # One event fits into any window; and `of_schema` tells of a bare number.
-            alone = clause == "WITHIN" and [c.array for c in analysed.components.values()] == [False]
-            length = window_ticks(window, schema)
-            if not alone and not _has_no_unit(window, schema) and seen.gap > TINY * length:
+        for duration in self.claims.durations:
+            length = duration.ticks(schema)
+            # `of_schema` reports a bare number.
+            reported = duration.always_fits or _has_no_unit(duration.window, schema)
+            if not reported and seen.gap > TINY * length:
                 short, gap = spell(length * schema.tick), spell(seen.gap * schema.tick)
                 some = f"of the first {seen.rows:,} events" if seen.counted else "events that the tasks have seen"
                 which = "events" if seen.whole else some
-                message = f"{clause} is {short}, and no two {which} of different times are closer than {gap}"
-                yield CepheidWarning("CEP006", message, f"check the unit of {clause}")
+                message = f"{duration.clause} is {short}, and no two {which} of different times are closer than {gap}"
+                yield CepheidWarning("CEP006", message, f"check the unit of {duration.clause}")
 
 
 def _key(warning: CepheidWarning) -> tuple[str, ...]:
     """What a warning is about: of how many events it is known does not matter."""
     if warning.code in _OF_EVENTS:
-        return (warning.code, *_TOLD_APART.findall(warning.message))
+        return (warning.code, *_DISTINGUISHED_BY.findall(warning.message))
     return (warning.code, warning.message)
 
 

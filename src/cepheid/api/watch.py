@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.observed import observe
 from cepheid.api.surprises import ENOUGH, Surprises
 from cepheid.engine.stream.retyped import as_types
 from cepheid.engine.stream.rows import Arrival, RowsInMemory
@@ -43,5 +42,5 @@ class Watch:
         # A column that had no value at first has got its type since.
         events = pa.concat_tables([as_types(rows.table(), schema.arrow) for rows in self._seen])
         times = np.concatenate([rows.times for rows in self._seen])
-        seen = observe(self._surprises.program, schema, events, times, whole=whole)
+        seen = self._surprises.observe(schema, events, times, whole=whole)
         self._surprises.warn(self._surprises.of_events(schema, seen))

@@ -15,15 +15,7 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cepheid.api.observed import (
-    Observed,
-    key_name,
-    named_types,
-    same_paths,
-    shortest_duration,
-    smallest_distance,
-    types_of_from,
-)
+from cepheid.api.observed import Observed, key_name, smallest_distance
 from cepheid.api.surprises import ENOUGH
 from cepheid.errors import CepheidWarning, Place, calling_place
 from cepheid.pattern.tree.uses import uses
@@ -104,7 +96,7 @@ def _hidden(job: Job) -> frozenset[str]:
     """The types that have conditions, or that only FROM names: Spark may have dropped all of their events."""
     readers = [analysed for analysed, source in job.query.compiled.flow if None in source]
     components = [(each, analysed) for analysed in readers for each in analysed.components.values()]
-    return types_of_from(job.query.compiled).union(
+    return job.query.surprises.claims.only_from.union(
         name
         for component, analysed in components
         if any(use.variable == component.variable for test in analysed.conditions for use in uses(test))
@@ -114,13 +106,13 @@ def _hidden(job: Job) -> frozenset[str]:
 
 def tapped_events(job: Job) -> tuple[DataFrame, Tap | None]:
     """Return the rows and columns that are sent to Python, and what looks at them there, if anything can."""
-    context, program = spark_context(job.df), job.query.compiled
+    context, claims = spark_context(job.df), job.query.surprises.claims
     if context is None:
         return job.events, None
     schema, columns = job.worker_query.schema, job.pushdown.columns
     # A nested column is not read for this: of a key that is a field, nothing is told.
-    tests = {key_name(path): columns.index(path[0]) for path in same_paths(program) if len(path) == 1}
-    role, named = schema.roles.type, frozenset(named_types(program))
+    tests = {key_name(path): columns.index(path[0]) for path in claims.keys if len(path) == 1}
+    role, named = schema.roles.type, frozenset(claims.types)
     tap = Tap(
         open_channel(context, _SeenListener(job, context, frozenset(tests), calling_place())),
         schema,
@@ -128,7 +120,7 @@ def tapped_events(job: Job) -> tuple[DataFrame, Tap | None]:
         None if role is None else columns.index(role),
         columns.index(job.time),
         tests,
-        shortest_duration(program, schema),
+        claims.shortest(schema),
     )
     return _with_marked(job, role, named), tap
 

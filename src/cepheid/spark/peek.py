@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepheid.api.observed import Observed, observe, same_paths, tiny_gap
+from cepheid.api.observed import Observed, tiny_gap
 from cepheid.api.surprises import ENOUGH
 from cepheid.engine.encoding.times import ticks
 from cepheid.errors import CepheidError
@@ -39,7 +39,7 @@ def warn_of_first_events(job: Job) -> bool:
 def _needed(job: Job) -> list[str]:
     roles = job.query.compiled.roles
     # A nested column is not read for this: of a key that is a field, nothing is told.
-    keys = (path[0] for path in same_paths(job.query.compiled) if len(path) == 1)
+    keys = (path[0] for path in job.query.surprises.claims.keys if len(path) == 1)
     names = {roles.time, roles.type, *keys}
     return [name for name in job.pushdown.columns if name in names]
 
@@ -62,7 +62,7 @@ def _local_files(job: Job) -> Observed | None:
         return None
     events = pa.Table.from_batches([batch])
     whole = len(paths) == 1 and footer.metadata.num_rows == events.num_rows
-    return observe(job.query.compiled, schema, events, ticks(schema, events), whole=whole)
+    return job.query.surprises.observe(schema, events, ticks(schema, events), whole=whole)
 
 
 def _local_rows(job: Job) -> Observed | None:
@@ -90,5 +90,5 @@ def _local_rows(job: Job) -> Observed | None:
         frozenset(name for name, column in values.items() if all(value is None for value in column)),
         int(times.min()),
         int(times.max()),
-        tiny_gap(program, schema, times),
+        tiny_gap(job.query.surprises.claims, schema, times),
     )

@@ -9,7 +9,6 @@ import pyarrow as pa
 from cepheid.api.many.framed_texts import samples
 from cepheid.api.many.options import SharedOptions
 from cepheid.api.many.read_rules import example
-from cepheid.api.observed import observe
 from cepheid.api.surprises import Surprises
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.rules import RuleSet
@@ -31,5 +30,6 @@ def surprises_of(rules: RuleSet, options: SharedOptions, schema: Schema, events:
         if template.texts:
             program = next(samples(own), program)
         compiled = options.compiled_program(template, program, params)
-        found = Surprises(compiled).of_events(schema, observe(compiled, schema, some, times, whole=whole))
-        yield from (warning for warning in found if warning.code in _CODES)
+        surprises = Surprises(compiled)
+        warnings = surprises.of_events(schema, surprises.observe(schema, some, times, whole=whole))
+        yield from (warning for warning in warnings if warning.code in _CODES)
