@@ -8,12 +8,12 @@ from cepheid.api.change_session import ChangeSession
 from cepheid.api.many.many_matches import ManyMatches
 from cepheid.api.queries import Queries
 from cepheid.api.query import Query
-from cepheid.api.query_changes import add_query, remove_query, replace_query
 from cepheid.api.session import Session
 from cepheid.api.stats import Stats
 from cepheid.engine.matches.changes import Changes
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.progress import Progress
+from cepheid.engine.session.query_changes import add_query, remove_query, replace_query
 from cepheid.pattern.expressions.aggregates import Aggregate
 
 __all__ = [

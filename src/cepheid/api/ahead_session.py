@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.recomputed import Recomputed
 from cepheid.api.session import Session
-from cepheid.api.signed_rows import with_op
-from cepheid.api.speculating import ALL, check_columns, read_speculation
 from cepheid.api.stats import Stats
-from cepheid.api.ways_ahead import new_way, replaying, settled_by
 from cepheid.engine.encoding.arrow import empty_table
+from cepheid.engine.session.delays import ALL, check_columns, read_speculation
+from cepheid.engine.session.recomputed import Recomputed
+from cepheid.engine.session.signed_rows import with_op
+from cepheid.engine.session.ways_ahead import new_way, replaying, settled_by
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog
@@ -112,7 +112,7 @@ class AheadSession(Session):
 
     def _begin(self, columns: pa.Schema) -> None:
         super()._begin(columns)
-        self._speculating.until = self._history.own.until
+        self._speculating.until = self._history.own.lifetime.until
         if self._record is not None:
             self._record = EventLog(self._opened.schema)
 
@@ -144,7 +144,7 @@ class AheadSession(Session):
     @property
     def _is_over(self) -> bool:
         """Whether the query was removed, and nothing that it gives can change any more."""
-        until = self._history.own.until
+        until = self._history.own.lifetime.until
         return until is not None and self._watermark is not None and self._watermark > until
 
     # For whoever keeps many sessions, as Spark's state store does.
@@ -215,7 +215,7 @@ class AheadSession(Session):
         if ("rows" in header["speculation"]) != isinstance(self._speculation, Recomputed):
             message = "the snapshot is of engine 'reference', or this is, and the other one is not"
             raise UsageError("CEP607", message, "restore it with the engine that it was taken with")
-        self._speculating.until = self._history.own.until
+        self._speculating.until = self._history.own.lifetime.until
         with telling_damage():
             self._speculating.load(header, header["speculation"], source)
         self._pipeline = self._speculating.head

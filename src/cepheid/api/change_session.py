@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.api.ahead_session import AheadSession
-from cepheid.api.changing import Turn
 from cepheid.api.events import to_table
-from cepheid.api.history import AnyChange, History, Life, ticks_in
-from cepheid.api.outputs import with_others
-from cepheid.api.query_changes import sequenced_queries
 from cepheid.api.readable import check_text
-from cepheid.api.recomputed import Recomputed
-from cepheid.api.refused_calls import check_forward
-from cepheid.api.refused_changes import not_counting, retracts_numbers, unmet
 from cepheid.api.session import Session
-from cepheid.api.signed_rows import those, with_op
-from cepheid.api.ways_ahead import check_by_partitions, rebuild, recorded_by
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.partition_times import PartitionTimes
@@ -30,6 +21,15 @@ from cepheid.engine.matches.changes import Changes, Difference
 from cepheid.engine.matches.difference import NOTHING
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import QueryCache
+from cepheid.engine.session.history import AnyChange, History, Life, ticks_in
+from cepheid.engine.session.outputs import with_others
+from cepheid.engine.session.query_changes import sequenced_queries
+from cepheid.engine.session.recomputed import Recomputed
+from cepheid.engine.session.refused_calls import check_forward
+from cepheid.engine.session.refused_changes import not_counting, retracts_numbers, unmet
+from cepheid.engine.session.signed_rows import those, with_op
+from cepheid.engine.session.turn import Turn
+from cepheid.engine.session.ways_ahead import check_by_partitions, rebuild, recorded_by
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.operations import split_operations
@@ -233,7 +233,7 @@ class ChangeSession(AheadSession):
         if weighed is not None and self._record is None:
             return weighed
         events, signs = self._needed(events, signs)
-        seen = self._history.own.sees(events[1])
+        seen = self._history.own.lifetime.has(events[1])
         if not seen.all():
             events, signs = those(seen, events, signs)
         return self._speculating.weigh(events, signs, watermark)
@@ -295,7 +295,11 @@ class ChangeSession(AheadSession):
     def _companion(self, life: Life) -> ChangeSession:
         factory = replace(self._factory, choice=AUTO)
         found = ChangeSession(
-            life.query, factory, late="drop", speculate=self._speculate, recomputes=self._match is not None
+            cast("Query", life.query),
+            factory,
+            late="drop",
+            speculate=self._speculate,
+            recomputes=self._match is not None,
         )
         found._ahead = self._ahead
         found._retracted = self._retracted
@@ -308,7 +312,7 @@ class ChangeSession(AheadSession):
         self._history = History(life)
         self._use(life.now(leader._opened.schema, self._right_from))
         self._pipeline = self._open(leader._columns)
-        self._speculating.until = life.until
+        self._speculating.until = life.lifetime.until
         self._events = leader._events
 
     def _fitting(self, query: Query) -> Sequence[bool]:
@@ -324,14 +328,14 @@ class ChangeSession(AheadSession):
             check_by_partitions(query, self._opened.schema)
 
     def _take_turns(self, own: Turn | None, turns: dict[str, Turn], begun: dict[str, Any]) -> Any:
-        if own is not None and own.life.until is not None and self._record is None:
+        if own is not None and own.life.lifetime.until is not None and self._record is None:
             self._record = self._new_record()
         recorded = self._recorded  # which has all events, also those that the session's own query is about to lose
         found = {"": self._take_turn(own) if own is not None else self._unchanged()}
         for name, other in self._others.items():
             found[name] = other._take_turn(turns[name]) if name in turns else other._unchanged()
         for name, other in begun.items():
-            events, times, signs = recorded(ticks_in(other._history.own.since) + 1)
+            events, times, signs = recorded(ticks_in(other._history.own.lifetime.since) + 1)
             net = other._own_net((events, times), signs, self._watermark, None)
             found[name] = other._apply(net, self._watermark)
         self._others |= begun
@@ -352,10 +356,10 @@ class ChangeSession(AheadSession):
         return found
 
     def _take_turn(self, turn: Turn) -> Sequence[Difference]:  # type: ignore[override]
-        own, until = self._speculating, turn.life.until
+        own, until = self._speculating, turn.life.lifetime.until
         found: Sequence[Difference]
         gone = self._no_events(), None
-        if until is not None and until != self._history.own.until:
+        if until is not None and until != self._history.own.lifetime.until:
             events, times, signs = recorded_by(own)(until + 1)
             gone = (events, times), -signs
         net = own.weigh(*gone, self._watermark)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cepheid.api.history import EVER, ticks_in
-from cepheid.api.query_changes import ReplaceQuery
+from cepheid.engine.session.history import EVER, ticks_in
+from cepheid.engine.session.query_changes import ReplaceQuery
 from cepheid.errors import PatternError
 from cepheid.language import print_arc
 from cepheid.pattern.automata.check import NAMES

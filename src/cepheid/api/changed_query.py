@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepheid.api.changed import ChangeList, changed_program
-from cepheid.api.query_changes import ReplaceQuery
+from cepheid.engine.session.query_changes import ReplaceQuery
 from cepheid.errors import CepheidError, CepheidWarning, PatternError
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc, with_changes, with_rests
 from cepheid.pattern.binding.schema import Schema

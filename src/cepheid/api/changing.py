@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cepheid.api.history import EVER, AnyChange, History, Life, check_is_change, ticks_in
-from cepheid.api.query_changes import AddQuery, ReplaceQuery, add_query, remove_query, replace_query, with_queries
 from cepheid.builder.changes import add_arc, remove_arc
 from cepheid.builder.columns import Column
-from cepheid.engine.encoding.times import time_value, to_ticks
+from cepheid.engine.encoding.times import time_value
 from cepheid.engine.program import QueryCache
+from cepheid.engine.session.change_times import in_ticks, shown
+from cepheid.engine.session.history import EVER, AnyChange, History, Life, ticks_in
+from cepheid.engine.session.query_changes import (
+    ReplaceQuery,
+    add_query,
+    remove_query,
+    replace_query,
+    with_queries,
+)
+from cepheid.engine.session.session_query import SessionQuery
+from cepheid.engine.session.turn import Turn
 from cepheid.engine.stream.conversion import check_again, fitting
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
@@ -26,24 +34,6 @@ if TYPE_CHECKING:
 
 MOST_SHAPES = 8
 """How many queries of a session are remembered for their code."""
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What becomes of a query of a session.
-
-    query: as it runs from now on; None: as before. cache: what runs it where its code stays, and only data change.
-    settled: the time from which on it is right.
-    fits: of which of its queries the state is one of the new one too.
-    first: the first time at which it is another one.
-    """
-
-    life: Life
-    query: Query | None = None
-    cache: QueryCache | None = None
-    settled: int | None = None
-    fits: Sequence[bool] = ()
-    first: int = EVER
 
 
 class Together:
@@ -150,13 +140,13 @@ class Changing(ABC):
             return None
         assert self._pipeline is not None
         if before.changes == after.changes:
-            return Turn(after, first=ticks_in(after.until))
+            return Turn(after, first=ticks_in(after.lifetime.until))
         schema, settled = self._pipeline.schema, self._settled
         fresh = after.changes[len(before.changes) :]
         first = min(ticks_in(change.at) + 1 for change in fresh)
-        if after.until != before.until:
-            first = min(first, ticks_in(after.until))
-        if after.until == before.until and (cache := self._retimed(fresh, after)) is not None:
+        if after.lifetime != before.lifetime:
+            first = min(first, ticks_in(after.lifetime.until))
+        if after.lifetime == before.lifetime and (cache := self._retimed(fresh, after)) is not None:
             return Turn(after, cache=cache, settled=settled, first=first)
         query = after.now(schema, settled)
         self._learn(query)
@@ -171,7 +161,7 @@ class Changing(ABC):
         self._check_turn(query, fits)
         return Turn(after, query, None, settled, fits, first)
 
-    def _learn(self, query: Query) -> None:
+    def _learn(self, query: SessionQuery) -> None:
         """Another constant makes no other code: take that of a query which this session runs or has run."""
         assert self._pipeline is not None
         schema = self._pipeline.schema
@@ -311,50 +301,3 @@ class Changing(ABC):
             message = f"the change at {time_value(schema, at)} is before events that have come"
             remedy = "let it hold from a later time on, or open the session with speculate=, which takes matches back"
             raise UsageError("CEP608", message, remedy)
-
-
-def in_ticks(changes: Sequence[object], schema: Schema, present: int | None) -> list[AnyChange]:
-    """Changes with their times in ticks. present: when they hold from that do not say it; None: they must."""
-    if not isinstance(changes, Iterable):
-        raise UsageError("CEP603", f"{changes!r} is no list of changes", "pass a list: changes=[…]")
-    return [_in_ticks(change, schema, present) for change in changes]
-
-
-def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
-    check_is_change(change)
-    if change.at is None and present is None:
-        raise UsageError("CEP603", "a change needs a time here", "say from when on it holds: at=…")
-    at = present if change.at is None else _ticks(schema, "at", change.at)
-    if isinstance(change, RemoveArc):  # of these and those that add arcs, there may be many
-        return RemoveArc(change.name, at)
-    if isinstance(change, AddArc):
-        return AddArc(change.arc, at, None if change.until is None else _ticks(schema, "until", change.until))
-    times = {"at": at}
-    if isinstance(change, AddQuery) and change.until is not None:
-        times["until"] = _ticks(schema, "until", change.until)
-    found: AnyChange = replace(change, **times)
-    return found
-
-
-def _ticks(schema: Schema, name: str, value: object) -> int:
-    if value == EVER:
-        return EVER
-    try:
-        return to_ticks(schema, value, down=True)
-    except UsageError as error:
-        raise UsageError("CEP603", f"{name} can't be {value!r}", error.remedy) from None
-
-
-def shown(changes: Sequence[AnyChange], schema: Schema) -> list[AnyChange]:
-    """The same as `match(changes=…)` takes them: with times as the time column has them."""
-    found: list[AnyChange] = []
-    for change in changes:
-        times = {"at": _shown(change.at, schema)}
-        if isinstance(change, AddArc | AddQuery):
-            times["until"] = _shown(change.until, schema)
-        found.append(replace(change, **times))  # type: ignore[arg-type]
-    return found
-
-
-def _shown(time: object, schema: Schema) -> object:
-    return time if not isinstance(time, int) or time <= EVER else time_value(schema, time)

@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from cepheid.api.bar import measured
 from cepheid.api.by_reference import match_by_reference
-from cepheid.api.changing import in_ticks
-from cepheid.api.engines import machine_factory
 from cepheid.api.events import to_table
-from cepheid.api.history import AnyChange, History, Life
 from cepheid.api.options import read_column
-from cepheid.api.query_changes import sequenced_queries, with_queries
 from cepheid.api.readable import telling_of_text
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.progress import Progress, Report
+from cepheid.engine.session.change_times import in_ticks
+from cepheid.engine.session.engines import machine_factory
+from cepheid.engine.session.history import AnyChange, History, Life
+from cepheid.engine.session.query_changes import sequenced_queries, with_queries
 from cepheid.engine.stream.event_log import net_of
 from cepheid.engine.stream.operations import split_operations
 from cepheid.engine.stream.pipeline import Pipeline
@@ -70,9 +70,9 @@ def match_events(
         last = None if open or not len(times) else int(times.max())
 
         def run(life: Life) -> Matches:
-            own = life.of(base, times)
+            own = life.lifetime.events(base, times)
             now = life.now(schema) if how.engine == "reference" else life.query.with_log(life.changes, schema)
-            return match_table(now, *own, how, life.known(last))
+            return match_table(now, as_table(own[0]), own[1], how, life.lifetime.known(last))
 
         found = run(history.own)
         added = {name: run(life) for name, life in history.added.items()}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cepheid.api.change_session import ChangeSession
-from cepheid.api.engines import machine_factory, read_choice
 from cepheid.api.fingerprint import fingerprint_of
 from cepheid.api.options import read_column
-from cepheid.api.refused_changes import retracts_numbers
 from cepheid.api.session import Session
+from cepheid.engine.session.engines import machine_factory, read_choice
+from cepheid.engine.session.refused_changes import retracts_numbers
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError
 

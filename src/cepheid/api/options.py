@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 
 from cepheid.api.spark_bridge import spark_options
-from cepheid.errors import BindError, CepheidError, UsageError, did_you_mean, nearest
+from cepheid.errors import BindError, UsageError, did_you_mean, nearest
 from cepheid.pattern.binding.schema import Roles
 from cepheid.pattern.expressions.aggregates import Aggregate
-from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
+from cepheid.pattern.expressions.durations import UNITS
 from cepheid.pattern.expressions.nodes import AGGREGATES
-from cepheid.pattern.expressions.parameters import literal, read_window, window_nanoseconds
-from cepheid.pattern.expressions.types import Kind
 
 
 def read_roles(time: object, type_: object, order_by: object, types: object, unit: object, start: object) -> Roles:
@@ -93,29 +90,6 @@ def read_functions(functions: object) -> dict[str, Callable[..., object]]:
                 remedy = f"pass a function: cep.Aggregate(start=…, {part}=…)"
                 raise BindError("CEP312", f"{part} of the aggregate '{name}' is {given!r}, not a function", remedy)
     return dict(functions)
-
-
-def read_delay(name: str, value: object, unit: str) -> int:
-    """How late events may be, in nanoseconds: a whole number of the unit, the text of a duration, or a timedelta.
-
-    >>> read_delay("lateness", "10 minutes", "milliseconds") == read_delay("lateness", 600_000, "milliseconds")
-    True
-    """
-    found: int | None = None
-    if isinstance(value, int) and not isinstance(value, bool):
-        found = value * NANOSECONDS[unit]
-    elif isinstance(value, str):
-        with suppress(CepheidError):
-            window = read_window(value, name, None)
-            found = None if window.unit == "events" else window_nanoseconds(window, unit)
-    else:
-        with suppress(CepheidError):
-            constant = literal(value)
-            found = constant.value if constant.type.kind is Kind.DURATION else None  # type: ignore[assignment]
-    if found is None or found < 0:
-        remedy = "pass a duration such as '10 minutes', a timedelta, or a whole number in the unit of the query"
-        raise UsageError("CEP603", f"{name} can't be {value!r}", remedy)
-    return found
 
 
 def stable(value: object) -> object:

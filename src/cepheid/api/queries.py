@@ -10,7 +10,6 @@ from typing import Any, overload
 import pyarrow as pa
 
 from cepheid.api.bar import measured
-from cepheid.api.engines import check_engine
 from cepheid.api.events import to_table
 from cepheid.api.many.bound import check_bound
 from cepheid.api.many.by_definition import match_each, no_matches
@@ -30,6 +29,7 @@ from cepheid.engine.many.lifetimes import Lifetimes
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
 from cepheid.engine.progress import Progress
+from cepheid.engine.session.engines import check_engine
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError, did_you_mean, warn

@@ -13,10 +13,8 @@ from cepheid.api.by_reference import each_by_reference
 from cepheid.api.change_session import ChangeSession
 from cepheid.api.changed import ChangeList
 from cepheid.api.changed_query import changed_query, lasting_query, query_with_log
-from cepheid.api.engines import read_choice
 from cepheid.api.events import to_table
 from cepheid.api.fingerprint import fingerprint_of
-from cepheid.api.history import AnyChange
 from cepheid.api.matching import How, match_events, warn_of
 from cepheid.api.meter import read_progress
 from cepheid.api.opening import open_change_session, open_session, restored_session
@@ -31,7 +29,6 @@ from cepheid.api.options import (
 )
 from cepheid.api.read_program import HasProgram, read_program
 from cepheid.api.readable import readable_schema
-from cepheid.api.refused_changes import retracts_numbers
 from cepheid.api.session import Session
 from cepheid.api.spark_bridge import Frame, is_spark, refuse_options, spark_room
 from cepheid.api.surprises import Surprises
@@ -39,6 +36,9 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache, compile_program
 from cepheid.engine.progress import Progress
+from cepheid.engine.session.engines import read_choice
+from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.refused_changes import retracts_numbers
 from cepheid.errors import UsageError
 from cepheid.language import print_program
 from cepheid.pattern.automata.bound import BoundArc

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from cepheid.api.changing import Turn
-from cepheid.api.history import History, Life
-from cepheid.api.outputs import with_others
-from cepheid.api.query_changes import ReplaceQuery
 from cepheid.api.readable import check_text
-from cepheid.api.refused_calls import advanced_too_early, check_forward, only_waits
 from cepheid.api.session_state import SessionState
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import to_ticks
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.session.history import History, Life
+from cepheid.engine.session.outputs import with_others
+from cepheid.engine.session.query_changes import ReplaceQuery
+from cepheid.engine.session.refused_calls import advanced_too_early, check_forward, only_waits
+from cepheid.engine.session.turn import Turn
 from cepheid.engine.stream.conversion import convert
 from cepheid.engine.stream.in_memory import MemorySink, written
 from cepheid.engine.stream.pipeline import Pipeline
@@ -29,7 +29,7 @@ from cepheid.pattern.tree.flow import EVENTS
 from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:
-    pass
+    from cepheid.api.query import Query
 
 
 class Session(SessionState):
@@ -100,7 +100,7 @@ class Session(SessionState):
 
     def _companion(self, life: Life) -> Session:
         factory = replace(self._factory, choice=AUTO)  # a plan that is forced is one of the session's own query
-        found = Session(life.query, factory, late="drop")
+        found = Session(cast("Query", life.query), factory, late="drop")
         found._begin_late(life, self)
         return found
 
@@ -150,11 +150,11 @@ class Session(SessionState):
     def _seen(self, arrival: Arrival) -> Arrival:
         """The events that come while the query lives."""
         life = self._history.own
-        began = life.since is None or arrival.low > life.since
-        if not arrival.count or (began and (life.until is None or arrival.high <= life.until)):
+        began = life.lifetime.since is None or arrival.low > life.lifetime.since
+        if not arrival.count or (began and (life.lifetime.until is None or arrival.high <= life.lifetime.until)):
             return arrival
         events, times = self._opened.streams[EVENTS].arrivals.read(arrival)
-        return arrival_of(self._opened.schema, *life.of(as_table(events), times))
+        return arrival_of(self._opened.schema, *life.lifetime.events(as_table(events), times))
 
     # For whoever keeps many sessions, as Spark's state store does.
 
@@ -252,11 +252,11 @@ class Session(SessionState):
                 query.machine.end_runs(before)
 
     def _run(self, now: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None) -> list[Matches]:
-        until = self._history.own.until
+        until = self._history.own.lifetime.until
         if until is not None and (now is None or now > until):
             if self._over:
                 return [query.nothing() for query in self._opened.queries]
-            now, horizon, self._over = None, self._history.own.known(horizon), True
+            now, horizon, self._over = None, self._history.own.lifetime.known(horizon), True
         self._failed = True  # until it has succeeded
         given = self._opened.advance(now, horizon, ahead)
         self._failed = False

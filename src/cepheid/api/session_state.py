@@ -11,21 +11,22 @@ import pyarrow as pa
 from cepheid.api.batches import completed, with_columns_of, with_types_of
 from cepheid.api.changing import Changing
 from cepheid.api.events import to_table
-from cepheid.api.history import History, Life
-from cepheid.api.options import check_limit, read_delay
-from cepheid.api.outputs import Outputs
+from cepheid.api.options import check_limit
 from cepheid.api.punctuating import Punctuating
 from cepheid.api.readable import is_checked
 from cepheid.api.recent import read_recent
-from cepheid.api.refused_calls import check_policy, check_usable
 from cepheid.api.row_reader import RowReader
-from cepheid.api.session_facts import SessionFacts, read_facts
 from cepheid.api.shown_session import session_line, session_page, shown_program
 from cepheid.api.stats import Stats, stats_of
 from cepheid.api.watch import Watch
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.times import from_ticks
+from cepheid.engine.session.delays import read_delay
+from cepheid.engine.session.facts import SessionFacts, read_facts
+from cepheid.engine.session.history import History, Life
+from cepheid.engine.session.outputs import Outputs
+from cepheid.engine.session.refused_calls import check_policy, check_usable
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, PartSource, Prefixed, Sink
 from cepheid.engine.stream.pipeline import Pipeline

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Progress, Queries, Query
-from cepheid.api.engines import ENGINES
 from cepheid.cli import many
 from cepheid.cli.diagnose import hint
 from cepheid.cli.errors import EXIT_CODES, note
@@ -23,6 +22,7 @@ from cepheid.cli.query import read_query
 from cepheid.cli.replay import Tell, read_replay, replay
 from cepheid.cli.table import print_table
 from cepheid.engine.matches.changes import OP, REMOVED
+from cepheid.engine.session.engines import ENGINES
 from cepheid.language import parse
 
 

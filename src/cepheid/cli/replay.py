@@ -11,8 +11,8 @@ import click
 import pyarrow as pa
 
 from cepheid.api import Query
-from cepheid.api.speculating import read_speculation
 from cepheid.cli.errors import note
+from cepheid.engine.session.delays import read_speculation
 from cepheid.errors import InputError
 
 Tell = Callable[[int, int | None], None]

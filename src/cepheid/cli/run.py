@@ -9,10 +9,7 @@ from typing import Any
 import click
 
 from cepheid.api import Queries, Query
-from cepheid.api.engines import ENGINES
 from cepheid.api.files.formats import FORMATS, Format
-from cepheid.api.options import read_delay
-from cepheid.api.speculating import read_speculation
 from cepheid.cli import many
 from cepheid.cli.errors import EXIT_CODES, refuse_to_write
 from cepheid.cli.options import Settings, query_options, read_pairs
@@ -20,6 +17,8 @@ from cepheid.cli.output import format_option
 from cepheid.cli.query import read_query
 from cepheid.cli.replay import read_span
 from cepheid.cli.sources import address, find_control, find_source, local
+from cepheid.engine.session.delays import read_delay, read_speculation
+from cepheid.engine.session.engines import ENGINES
 from cepheid.language import parse
 
 _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json", Format.JSON: "json"}

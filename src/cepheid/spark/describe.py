@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cepheid.api.speculating import ALL, spelt_speculation
+from cepheid.engine.session.delays import ALL, spelt_speculation
 from cepheid.pattern.expressions.paths import spell
 from cepheid.spark.batch import direct_scan, slice_count, why_keys_are_whole
 from cepheid.spark.job import Job

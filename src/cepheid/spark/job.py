@@ -12,11 +12,11 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from cepheid.api import Query
-from cepheid.api.changing import in_ticks
-from cepheid.api.history import History, Life
 from cepheid.api.options import read_column
-from cepheid.api.query_changes import with_queries
-from cepheid.api.speculating import spelt_speculation
+from cepheid.engine.session.change_times import in_ticks
+from cepheid.engine.session.delays import spelt_speculation
+from cepheid.engine.session.history import History, Life
+from cepheid.engine.session.query_changes import with_queries
 from cepheid.engine.stream.operations import WORDS
 from cepheid.errors import BindError, InputError, UsageError, did_you_mean
 from cepheid.pattern.binding.schema import Schema
@@ -108,7 +108,7 @@ def make_job(df: DataFrame, query: Query, options: Options) -> Job:
     whole, until = df, None
     if options.changes:
         life, options = _life(query, options, query.compiled.schema(all_columns))
-        df, query, until = _lived(df, life), life.now(query.compiled.schema(all_columns)), life.until
+        df, query, until = _lived(df, life), life.now(query.compiled.schema(all_columns)), life.lifetime.until
     bound = query.compiled.bind(query.compiled.schema(all_columns))
     collated = collated_columns(df.schema)
     pushdown = derive_pushdown(
@@ -153,9 +153,9 @@ def _life(query: Query, options: Options, schema: Schema) -> tuple[Life, Options
 def _lived(df: DataFrame, life: Life) -> DataFrame:
     """Return the events that a query sees."""
     time = ticks_of(df, life.query.compiled.roles.time)
-    if life.since is not None:
-        df = df.where(time > life.since)
-    return df if life.until is None else df.where(time <= life.until)
+    if life.lifetime.since is not None:
+        df = df.where(time > life.lifetime.since)
+    return df if life.lifetime.until is None else df.where(time <= life.lifetime.until)
 
 
 def _without_operations(schema: st.StructType, op: str | None) -> st.StructType:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from cepheid.api.history import AnyChange
+from cepheid.engine.session.history import AnyChange
 from cepheid.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cepheid.api.options import read_delay
+from cepheid.engine.session.delays import read_delay
 from cepheid.errors import UsageError
 from cepheid.spark.checks import check_time
 from cepheid.spark.names import column_named

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Changes, ChangeSession, Matches, Query, Session
-from cepheid.api.engines import read_choice
-from cepheid.api.history import AnyChange
 from cepheid.api.matching import How, match_arrivals
 from cepheid.engine.matches.changes import OP, REMOVED
+from cepheid.engine.session.engines import read_choice
+from cepheid.engine.session.history import AnyChange
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.binding.schema import MATCH_ID, Schema, make_schema
 from cepheid.pattern.expressions.paths import Path

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.api.control import ControlDecision, ControlRow, decide, read_row
-from cepheid.api.history import AnyChange
-from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
+from cepheid.engine.session.control import ControlDecision, ControlRow, decide, read_row
+from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQuery
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.tree.nodes import Fires
 

@@ -13,8 +13,8 @@ import pytest
 
 import cepheid as cep
 from cepheid.api.changing import shown
-from cepheid.api.control import ControlRow, Refused
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.session.control import ControlRow, Refused
 from cepheid.spark.codes import with_codes
 from cepheid.spark.outputs import match_schema
 from cepheid.spark.packing import PackedEvents, pack

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import cepheid as cep
-from cepheid.api.control import Refused
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.session.control import Refused
 from cepheid.pattern.binding.schema import make_schema
 from cepheid.spark.many.arranged import arranged, by_ids, forms_to_come, with_all_parameters
 from cepheid.spark.many.book import Book

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.history import Life
 from cepheid.api.many.options import SharedOptions
 from cepheid.api.matching import match_until
 from cepheid.api.query import Query
+from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.lifetimes import Lifetimes
 from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import Rules, RuleSet
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.lifetime import FOR_GOOD, Lifetime
 from cepheid.errors import CepheidWarning
 from cepheid.pattern.binding.schema import make_schema
 
@@ -36,19 +37,18 @@ def match_each(
     """What each query gives alone, by the reference, on the events of its lifetime."""
     found: list[RuleMatches] = []
     for number, template, query in each_query(rules, options):
-        matches = match_alone(query, events, *((None, None) if lives is None else lives.of(number)))
+        matches = match_alone(query, events, FOR_GOOD if lives is None else lives.of(number))
         found.append(RuleMatches(template, np.full(len(matches), number), matches))
     return found
 
 
-def match_alone(query: Query, events: pa.Table, since: int | None, until: int | None) -> Matches:
-    """What a query gives on the events in (since, until], of which the absences count that are decided by then."""
+def match_alone(query: Query, events: pa.Table, lifetime: Lifetime) -> Matches:
+    """The matches of a query on the events of its lifetime; absences count that are decided by its end."""
     times: Any = ticks(make_schema(events.schema, query.compiled.roles), events)
-    life = Life(query, since, until)
-    own, _ = life.of(events, times)
+    seen, _ = lifetime.events(events, times)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
-        return match_until(query, own, life.known(None))
+        return match_until(query, as_table(seen), lifetime.known(None))
 
 
 def no_matches(rules: RuleSet, options: SharedOptions, events: pa.Schema, template: int, number: int | None) -> Matches:
@@ -57,8 +57,8 @@ def no_matches(rules: RuleSet, options: SharedOptions, events: pa.Schema, templa
     for some in rules.rules:
         if some.template == template and (number is None or number in some.numbers):
             query = options.query(rules.templates[template], _values(rules, some, number))
-            return match_alone(query, empty, None, None)
-    return match_alone(options.query(rules.templates[template], {}), empty, None, None)
+            return match_alone(query, empty, FOR_GOOD)
+    return match_alone(options.query(rules.templates[template], {}), empty, FOR_GOOD)
 
 
 def _values(rules: RuleSet, some: Rules, number: int | None) -> dict[str, Any]:

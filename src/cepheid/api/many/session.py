@@ -21,9 +21,7 @@ from cepheid.api.many.many_matches import ManyMatches
 from cepheid.api.many.problems import Problems
 from cepheid.api.many.untyped import EventsWithoutTypes
 from cepheid.api.many.written_rules import read_rule_set, write_rule_set
-from cepheid.api.options import read_delay
 from cepheid.api.readable import UNREADABLE, check_text
-from cepheid.api.refused_calls import advanced_too_early, check_forward, check_policy, check_usable
 from cepheid.api.shown_session import session_line
 from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.times import from_ticks, time_value, to_ticks
@@ -31,6 +29,8 @@ from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
 from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
+from cepheid.engine.session.delays import read_delay
+from cepheid.engine.session.refused_calls import advanced_too_early, check_forward, check_policy, check_usable
 from cepheid.engine.stream.late import LateFilter
 from cepheid.engine.stream.parts import FlatSink, PartSource, Sink
 from cepheid.engine.stream.retyped import as_types, typed_like

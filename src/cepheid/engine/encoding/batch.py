@@ -118,6 +118,11 @@ class Batch:
             return self.events.only(index)
         return Reordered(self.table, index, {})
 
+    def part(self, begin: int, end: int) -> Batch:
+        """Consecutive events of the batch, with their ids."""
+        index = np.arange(begin, end)
+        return Batch(self.codes, self.only(index), self.times[begin:end], self.first + begin)
+
     def cells(self, column: str) -> list[Value] | None:
         """The values of a column where there are few events; None where Arrow is to be asked."""
         if not self.few:

@@ -1,4 +1,4 @@
-"""From when to when rules live: `(since, until]`, in ticks (S17)."""
+"""The lifetimes of many rules, as columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from cepheid.engine.stream.lifetime import Lifetime
 
 ALWAYS, NEVER = -(2**63), 2**63 - 1
 """Since before all events; until after all of them."""
@@ -30,10 +32,10 @@ class Lifetimes:
         """Whether none has come or gone."""
         return bool((self.since == ALWAYS).all() and (self.until == NEVER).all())
 
-    def of(self, number: int) -> tuple[int | None, int | None]:
-        """The lifetime of a rule; None: from the beginning, for good."""
+    def of(self, number: int) -> Lifetime:
+        """The lifetime of a rule."""
         since, until = int(self.since[number]), int(self.until[number])
-        return None if since == ALWAYS else since, None if until == NEVER else until
+        return Lifetime(None if since == ALWAYS else since, None if until == NEVER else until)
 
     def added(self, count: int, since: int | None) -> Lifetimes:
         """With more rules after these."""

@@ -13,10 +13,19 @@ from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.row_log import RowLog
+from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import Schema
 
 FEW_ROWS, FEW_PARTITIONS, FEW_STRINGS = 256, 16, 1024
 """How much there must be before it is asked what can go; then twice as much as was left."""
+
+
+def types_in_order(queries: Sequence[Bound]) -> frozenset[str] | None:
+    """The types of events that queries read in the order of S1; None for all. Others may stay as they come in a tie."""
+    if all(query.algebra is not None for query in queries):
+        return frozenset()  # for CESAR the events of an instant are a set
+    types = [query.types_read for query in queries]
+    return None if None in types else frozenset(name for some in types for name in some or ())
 
 
 class InputStream:
@@ -32,6 +41,7 @@ class InputStream:
         self.last: int | None = None  # the greatest time of them
         self.mixed = 0  # events before this id and after it are not in the order of S1: partitions were ahead of others
         self._enough_rows, self._enough_partitions, self._enough_strings = FEW_ROWS, FEW_PARTITIONS, FEW_STRINGS
+        self._look_at = 0  # the number of events before which there can't be enough of anything to compact
 
     def release(self, now: int | None) -> Batch | None:
         """The events before a time (None: all), in order."""
@@ -47,6 +57,11 @@ class InputStream:
         self.last = int(times[-1]) if self.last is None else max(self.last, int(times[-1]))
         self._log.add(events)
         return batch
+
+    @property
+    def seen(self) -> tuple[pa.Table, int]:
+        """The rows that are kept, and the id of the first, for a query that has seen all of them."""
+        return self.kept, self.base
 
     @property
     def is_mixed(self) -> bool:
@@ -79,6 +94,11 @@ class InputStream:
             self._log.cut(first - self.base)
             self.base = first
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether it may be time to compact."""
+        return self.events >= self._look_at
+
     def compact(self, now: int, machines: Sequence[Machine], *, eager: bool = False) -> None:
         """Let go of rows, partitions and strings that no query of the stream can need, where there are many of them.
 
@@ -99,12 +119,22 @@ class InputStream:
             for machine in machines:
                 machine.renumber_strings(number)
             self._enough_strings = 2 * len(self.codes.strings) + FEW_STRINGS
+        self._look_at = self.events + self._room()
+
+    def _room(self) -> int:
+        """How many more events at least may come before there is something to compact."""
+        columns = len(self.schema.columns) + len(self.codes.derived)
+        partitions = self._enough_partitions + 1 - sum(map(len, self.codes.keys.values()))
+        strings = self._enough_strings + 1 - len(self.codes.strings)
+        rooms = self._enough_rows - self.rows, partitions // max(len(self.codes.keys), 1), strings // columns
+        return max(min(rooms), 1)
 
     def postpone(self) -> None:
         """As if it had just been compacted: what was restored was written down after that."""
         self._enough_rows = 2 * self.rows + FEW_ROWS
         self._enough_partitions = 2 * sum(map(len, self.codes.keys.values())) + FEW_PARTITIONS
         self._enough_strings = 2 * len(self.codes.strings) + FEW_STRINGS
+        self._look_at = 0
 
     def _compact_partitions(self, machines: Sequence[Machine]) -> None:
         alive: dict[Any, Any] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.composite_types import fitted, known_columns
-from cepheid.engine.stream.input_stream import InputStream
+from cepheid.engine.stream.input_stream import InputStream, types_in_order
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View
@@ -38,7 +39,13 @@ PlansFactory: TypeAlias = "Callable[[CompiledQuery, StreamCodes, str | None], Pl
 
 
 class Pipeline:
-    """The streams of a program and the queries that read them."""
+    """The streams of a program and the queries that read them.
+
+    Whoever has it pushes events and calls `advance` with the watermark. Where others read the events too, they are
+    given as `events`, and whoever shares them releases them and calls `process` in place of that.
+
+    since: the queries see no event up to this time, in ticks, though the stream may have some.
+    """
 
     def __init__(
         self,
@@ -48,6 +55,8 @@ class Pipeline:
         *,
         once: bool,
         report: Report | None = None,
+        events: InputStream | None = None,
+        since: int | None = None,
     ) -> None:
         self.cache = cache
         self.program: CompiledProgram = cache.program
@@ -55,7 +64,9 @@ class Pipeline:
         self.schema = schema
         self.once = once
         self.report = report
-        self.streams: dict[StreamSource, InputStream] = {EVENTS: InputStream(schema, once=once)}
+        self.since = since
+        self.events = InputStream(schema, once=once) if events is None else events
+        self.streams: dict[StreamSource, InputStream] = {EVENTS: self.events}
         self.views: dict[tuple[StreamSource, VisibleEvents], View] = {}
         self.queries: list[QueryStream] = []
         made: dict[str, Bound] = {}
@@ -67,16 +78,14 @@ class Pipeline:
             query = self.queries[-1].query
             if query.into is not None:
                 made[query.into] = query.result
-        read = [query.query.types_read for query in self.readers(EVENTS)]
-        if None not in read:
-            self.streams[EVENTS].arrivals.types = frozenset(name for types in read for name in types or ())
         for source in self.streams:
-            self._loosen(source)
+            if events is None or source != EVENTS:
+                self._order(source)
 
-    def _loosen(self, source: StreamSource) -> None:
-        """For CESAR the events of an instant are a set: where nothing else reads a stream, they need no order."""
-        if all(query.query.algebra is not None for query in self.readers(source)):
-            self.streams[source].arrivals.types = frozenset()
+    def _order(self, source: StreamSource) -> None:
+        """Say which events of a stream need the order of S1: of composites, all, unless only CESAR reads them."""
+        types = types_in_order([query.query for query in self.readers(source)])
+        self.streams[source].arrivals.types = types if source == EVENTS or not types else None
 
     def query(self, number: int, kind: str | None = None) -> QueryStream:
         """A query over the stream that it sees, ready to run."""
@@ -92,11 +101,12 @@ class Pipeline:
         def plans_for(kind: str | None) -> Plans:
             return self.factory(self.cache.query(number, self.streams[source].schema), stream.codes, kind)
 
-        return QueryStream(compiled.query, stream, plans_for, kind)
+        since = self.since if stream is self.events else None
+        return QueryStream(compiled.query, stream, plans_for, kind, since=since)
 
     def push(self, arrival: Arrival) -> None:
         """Events for the queries that read the stream itself."""
-        self.streams[EVENTS].arrivals.add(arrival)
+        self.events.arrivals.add(arrival)
 
     def advance(
         self, now: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None
@@ -106,25 +116,48 @@ class Pipeline:
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
         ahead: partitions of which all events before other times are in, where `may_go_ahead`.
         """
+        batch = self.events.release(now)
+        if self.is_simple and ahead is None:
+            query = self.queries[0]
+            if batch is not None:
+                query.feed(batch)
+            matches = [query.settle(now, horizon)]
+        else:
+            matches = self.process(batch, now, horizon, ahead)
+        if now is not None and (ahead is not None or self.events.is_crowded):
+            self.events.compact(now, self.machines_of(self.events), eager=ahead is not None)
+        if ahead is not None:
+            self.queries[0].reach_partitions(None)
+        return matches
+
+    def process(
+        self,
+        batch: Batch | None,
+        now: int | None,
+        horizon: int | None = None,
+        ahead: PartitionTimes | None = None,
+    ) -> list[Matches]:
+        """Like `advance`, with events that were released by whoever shares the stream, and compacts it."""
         given: list[Matches] = []
         until: dict[StreamSource, int | None] = {EVENTS: now}
-        released: set[StreamSource] = set()
-        batches: dict[InputStream, Batch] = {}
+        released: set[StreamSource] = {EVENTS}
+        batches: dict[InputStream, Batch] = {} if batch is None else self.distribute(EVENTS, batch)
         for number, source in enumerate(self.program.sources):
             if source not in released:
                 if source not in until:
                     # An event is handed on when all that come before it in any of the streams are certain.
                     limits = [until[name,] for name in source]
                     until[source] = min((limit for limit in limits if limit is not None), default=None)
-                batches |= self.release(source, until[source])
+                composites = self.streams[source].release(until[source])
+                batches |= {} if composites is None else self.distribute(source, composites)
                 released.add(source)
             query = self.queries[number]
-            batch, whole = batches.get(query.stream), batches.get(self.streams[source])
-            if self.report is not None and source == EVENTS and whole is not batch and whole is not None:
-                self.report(len(whole) - (0 if batch is None else len(batch)))  # that it does not see
-            if batch is not None:
-                batch.report = self.report if source == EVENTS else None
-                query.feed(batch)
+            seen, whole = batches.get(query.stream), batches.get(self.streams[source])
+            if self.report is not None and source == EVENTS and whole is not seen and whole is not None:
+                self.report(len(whole) - (0 if seen is None else len(seen)))  # that it does not see
+            if seen is not None:
+                seen.report = self.report if source == EVENTS else None
+                query.feed(seen)
             if ahead is not None:
                 self._go_ahead(query, ahead, now)
             matches = query.settle(until[source], horizon)
@@ -137,11 +170,14 @@ class Pipeline:
                 until[query.query.into,] = self.held_until(query.query.result, certain)
         for source, stream in self.every_stream():
             limit = until[source]
-            if limit is not None:
+            if limit is not None and stream is not self.events and (ahead is not None or stream.is_crowded):
                 stream.compact(limit, self.machines_of(stream), eager=ahead is not None)
-        if ahead is not None:
-            self.queries[0].reach_partitions(None)
         return given
+
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether one query reads the events, and nothing else is there."""
+        return len(self.queries) == 1 and self.queries[0].stream is self.events and self.report is None
 
     def may_go_ahead(self, now: int) -> bool:
         """Whether partitions can be ahead of others: matches of each are found, and certain, without the others."""
@@ -151,7 +187,7 @@ class Pipeline:
 
     def _go_ahead(self, query: QueryStream, ahead: PartitionTimes, now: int | None) -> None:
         """Hand on the events of partitions that are ahead."""
-        stream = self.streams[EVENTS]
+        stream = self.events
         found = stream.arrivals.take_out(ahead.before)
         batch = None if found is None else stream.append(*found)
         if batch is not None and query.stream is not stream:
@@ -161,14 +197,8 @@ class Pipeline:
             query.feed(batch)
         query.reach_partitions(ahead)
 
-    def release(self, source: StreamSource, until: int | None) -> dict[InputStream, Batch]:
-        """The events of a stream before a time, in order, and those of its views.
-
-        Those of the input also go to the streams that merge it.
-        """
-        batch = self.streams[source].release(until)
-        if batch is None:
-            return {}
+    def distribute(self, source: StreamSource, batch: Batch) -> dict[InputStream, Batch]:
+        """The next events of a stream, and those of its views. Events of the input also go where they are merged."""
         found = {self.streams[source]: batch}
         for view in self.views_of(source):
             seen = view.see(batch)
@@ -201,13 +231,19 @@ class Pipeline:
         return [query.machine for query in self.queries if query.stream is stream and query.machine is not None]
 
     def compact(self, now: int) -> None:
-        """Let go of everything that no match to come can need, all events before a time being in."""
+        """Drop everything that no match to come can need, all events before a time being in."""
+        self.events.compact(now, self.machines_of(self.events), eager=True)
+        self.compact_composites(now)
+
+    def compact_composites(self, now: int) -> None:
+        """The same of all streams but that of the events, which others may read."""
         for _, stream in self.every_stream():
-            stream.compact(now, self.machines_of(stream), eager=True)
+            if stream is not self.events:
+                stream.compact(now, self.machines_of(stream), eager=True)
 
     def reserve(self, now: int) -> None:
         """Make room for the events that wait and are before a time, and compile if that pays."""
-        events = self.streams[EVENTS].arrivals.before(now)
+        events = self.events.arrivals.before(now)
         for query in self.readers(EVENTS):
             if query.machine is not None:
                 query.machine.reserve(events)
@@ -227,7 +263,7 @@ class Pipeline:
     @property
     def over(self) -> int | None:
         """The time from which on no event so far matters to a match to come; None if that never comes."""
-        return self.over_after(self.streams[EVENTS].last)
+        return self.over_after(self.events.last)
 
     def over_after(self, last: int | None) -> int | None:
         """The time from which on no event up to a time matters to a match to come; None if that never comes."""
@@ -240,7 +276,7 @@ class Pipeline:
 
         Events that wait are released, and a negation at the end of a match is decided.
         """
-        yield from (arrival.low + 1 for arrival in self.streams[EVENTS].arrivals.waiting)
+        yield from (arrival.low + 1 for arrival in self.events.arrivals.waiting)
         for query in self.queries:
             end, stream, bound = query.unsettled(), query.stream, query.query
             if end is None or not stream.rows:
@@ -295,4 +331,4 @@ class Pipeline:
         for number, own in enumerate(self.program.sources):
             if own == source:
                 self.queries[number] = self.query(number)
-        self._loosen(source)
+        self._order(source)

@@ -33,13 +33,22 @@ class QueryStream:
     """One query of a program, run by the machine of its plan; it changes the plan when the stream has changed.
 
     plans_for: the plans of the query, for the kind of machine whose state is restored (None: there is none).
+    since: it sees no event up to this time, in ticks, though the stream may keep some; None: it sees all.
     """
 
     def __init__(
-        self, query: Bound, stream: InputStream, plans_for: Callable[[str | None], Plans], kind: str | None = None
+        self,
+        query: Bound,
+        stream: InputStream,
+        plans_for: Callable[[str | None], Plans],
+        kind: str | None = None,
+        *,
+        since: int | None = None,
     ) -> None:
         self.query = query
         self.stream = stream
+        self.since = since
+        self.begun = False  # whether it has had an event
         self.base = 0  # the id of the first row of the events of the matches that were emitted last
         self.machine: Machine | None = None  # None while the plan waits for the first events
         self._plans_for = plans_for
@@ -71,11 +80,12 @@ class QueryStream:
                 machine = self._started(batch)
             machine.feed(batch)
         except Unfit as reason:
-            if batch.first:
+            if self.begun:
                 remedy = "run the stream anew with engine='interpreted', which computes with integers of any size"
                 raise InputError("CEP410", str(reason), remedy) from None
             self._begin(self._plans_for(GENERAL))
             self._started(batch).feed(batch)
+        self.begun = True
         if self._chooser is not None and self._chooser.considers:
             self._chooser.see(batch)
 
@@ -170,9 +180,12 @@ class QueryStream:
     def _feed_kept(self, machine: Machine, now: int) -> None:
         stream = self.stream
         if stream.rows:
-            batch = Batch(stream.codes, stream.kept, ticks(stream.schema, stream.kept), stream.base)
+            times = ticks(stream.schema, stream.kept)
+            first = 0 if self.since is None else int(np.searchsorted(times, self.since, side="right"))
+            batch = Batch(stream.codes, stream.kept.slice(first), times[first:], stream.base + first)
             batch.floor = now if stream.is_mixed else None
-            machine.feed(batch)
+            if len(batch):
+                machine.feed(batch)
         machine.settle(now, stream)
 
     def replay(self, now: int) -> None:

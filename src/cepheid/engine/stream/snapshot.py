@@ -44,11 +44,13 @@ def write_state(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table
     return header if pipeline is None else header | write_pipeline(pipeline, sink)
 
 
-def write_pipeline(pipeline: Pipeline, sink: Sink) -> dict[str, Any]:
-    """The streams and the machines of a pipeline."""
-    machines = [query.dump() for query in pipeline.queries]  # which lets go of what is over
+def write_pipeline(pipeline: Pipeline, sink: Sink, events: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The streams and the machines of a pipeline. events: the stream of events, if it is written already."""
+    machines = [query.dump() for query in pipeline.queries]  # which drops what is over
     streams = [
-        write_stream(f"stream.{number}", source, stream, sink) | _reader(pipeline, source, stream)
+        events
+        if events is not None and stream is pipeline.events
+        else write_stream(f"stream.{number}", source, stream, sink) | _reader(pipeline, source, stream)
         for number, (source, stream) in enumerate(pipeline.every_stream())
     ]
     queries = [
@@ -125,14 +127,22 @@ def _schema(found: Any, source: PartSource) -> pa.Schema:
 
 
 def load_pipeline(
-    header: dict[str, Any], source: PartSource, pipeline: Pipeline, fits: Sequence[bool] | None = None
+    header: dict[str, Any],
+    source: PartSource,
+    pipeline: Pipeline,
+    fits: Sequence[bool] | None = None,
+    *,
+    has_events: bool = False,
 ) -> None:
     """Fill a new pipeline with what `write_pipeline` has written.
 
     fits: of which queries machines can read their state; None: of all. The others are as before the first event.
+    has_events: whether its stream of events is filled already, by another pipeline that shares it.
     """
     for saved in header["streams"]:
         name = saved_source(saved)
+        if has_events and name == EVENTS and "reader" not in saved:
+            continue
         if "reader" in saved:
             read_stream(saved, pipeline.queries[saved["reader"]].stream, source)
             continue
@@ -149,6 +159,7 @@ def load_pipeline(
             pipeline.queries[number] = pipeline.query(number)  # of the stream as it is now
             continue
         query = pipeline.queries[number] = pipeline.query(number, saved["kind"])
+        query.begun = query.stream.events > 0
         if saved["machine"]:  # nothing before the first event
             arrays = [source.array(found) for found in saved["arrays"]]
             query.load(saved["machine"], arrays)

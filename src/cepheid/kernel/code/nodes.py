@@ -145,13 +145,9 @@ class Comparison(Expr):
 
 @dataclass(frozen=True, slots=True)
 class AllTrue(Expr):
-    """AND: what follows a part that does not hold is not evaluated.
-
-    at_once: machine code evaluates all parts, without a branch; what would read past an array reads its first element.
-    """
+    """AND: what follows a part that does not hold is not evaluated."""
 
     parts: tuple[Expr, ...]
-    at_once: bool = False
     type = BOOL
 
 
@@ -245,16 +241,11 @@ class Store(Statement):
 
 @dataclass(frozen=True, slots=True)
 class If(Statement):
-    """One block or the other.
-
-    flat: machine code computes both and keeps one, for conditions that no processor can predict. Stores are carried out
-    in any case: they must be to places that do not count unless a variable says so.
-    """
+    """One block or the other."""
 
     condition: Expr
     then: Block
     otherwise: Block = ()
-    flat: bool = False
 
 
 @dataclass(frozen=True, slots=True)

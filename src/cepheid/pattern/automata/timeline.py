@@ -114,7 +114,7 @@ def _replaced(arcs: Sequence[ArcClause], change: ReplaceArcs) -> list[ArcClause]
     return [*found, *(replace(arc, since=at, until=None) for arc in fresh)]
 
 
-class Lifetime(Protocol):
+class EndingArc(Protocol):
     """What is asked of an arc to know whether it is over."""
 
     @property
@@ -125,7 +125,7 @@ class Lifetime(Protocol):
     def until(self) -> int | None: ...
 
 
-def lasting(arcs: Sequence[tuple[Hashable, Lifetime]], since: int) -> list[int]:
+def lasting(arcs: Sequence[tuple[Hashable, EndingArc]], since: int) -> list[int]:
     """The places of arcs that count from a time on: those that are not over, and the first of each shape.
 
     Also the last of each name of these, which is the one that a removal is of.

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.control import ControlRow, Refused, reason_of
 from cepheid.api.many.bound import check_bound
 from cepheid.api.many.compared import only
 from cepheid.api.many.ids import BAD_RULES
@@ -23,6 +22,7 @@ from cepheid.api.many.problems import Problems
 from cepheid.api.queries import Queries
 from cepheid.engine.many.lifetimes import NEVER
 from cepheid.engine.many.rules import TEXT, RuleSet
+from cepheid.engine.session.control import ControlRow, Refused, reason_of
 from cepheid.errors import CepheidError, InputError, PatternError, UsageError, did_you_mean
 from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.many.arranged import arranged

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cepheid.api import Changes, Matches, Session
-from cepheid.api.control import ControlDecision
-from cepheid.api.history import AnyChange
-from cepheid.api.written_changes import write_changes
+from cepheid.engine.session.control import ControlDecision
+from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.written_changes import write_changes
 from cepheid.engine.stream.rows import Arrival
 from cepheid.errors import InputError
 from cepheid.spark.packing import PackedEvents

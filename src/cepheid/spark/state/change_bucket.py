@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.api import Changes, ChangeSession, Matches
-from cepheid.api.history import AnyChange
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.session.history import AnyChange
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.spark.packing import PackedEvents, unpack
 from cepheid.spark.signs import joined_signs, without_signs

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.api.control import ControlRow, Refused
+from cepheid.engine.session.control import ControlRow, Refused
 from cepheid.engine.stream.parts import FlatSink
 from cepheid.engine.stream.snapshot import to_bytes
 from cepheid.spark.state.fingerprint import StreamFingerprint

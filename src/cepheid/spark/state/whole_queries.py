@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from cepheid.api import Query
-from cepheid.api.query_changes import ReplaceQuery
+from cepheid.engine.session.query_changes import ReplaceQuery
 from cepheid.engine.stream.conversion import check_again
 from cepheid.errors import PatternError
 from cepheid.spark.codes import without_codes

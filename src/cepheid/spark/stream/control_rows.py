@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
-from cepheid.api.control import COLUMNS, ControlRow
+from cepheid.engine.session.control import COLUMNS, ControlRow
 from cepheid.errors import UsageError
 from cepheid.spark.checks import WATERMARK
 from cepheid.spark.introspect import plan_nodes

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from cepheid.api.written_changes import write_changes
+from cepheid.engine.session.written_changes import write_changes
 from cepheid.spark.net_changes import net_changes
 from cepheid.spark.packing import PackedEvents, write
 from cepheid.spark.progress import COUNTERS

@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cepheid.api import Query
-from cepheid.api.changing import shown
-from cepheid.api.history import AnyChange
+from cepheid.engine.session.change_times import shown
+from cepheid.engine.session.history import AnyChange
 from cepheid.errors import UsageError
 from cepheid.spark.state.control import ControlHeader
 from cepheid.spark.state.decisions import read_log

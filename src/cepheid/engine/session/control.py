@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from cepheid.api.history import AnyChange
-from cepheid.api.query import Query
-from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
-from cepheid.api.written_changes import write_changes
+from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQuery
+from cepheid.engine.session.session_query import SessionQuery
+from cepheid.engine.session.written_changes import write_changes
 from cepheid.errors import CepheidError, UsageError, did_you_mean
 from cepheid.language import parse
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc
@@ -58,7 +58,7 @@ class ControlDecision:
 def decide(
     rows: Sequence[ControlRow],
     log: Sequence[AnyChange],
-    like: Query,
+    like: SessionQuery,
     *,
     watermark: int | None,
     present: int,
@@ -129,9 +129,10 @@ _TWICE = "CEP615: the same change was made before; send each row once"
 _TOGETHER = "CEP615: another row with the same `id` and time is refused; send them again together"
 
 
-def read_row(row: ControlRow, like: Query) -> AnyChange:
+def read_row(row: ControlRow, like: SessionQuery) -> AnyChange:
     """What a row changes, without its time. like: whose parameters, functions and roles of columns other queries get.
 
+    >>> from cepheid import Query
     >>> query = Query("AUTOMATON a -> b ARC a -> b WHEN e.x > 5", type=None)
     >>> read_row(ControlRow("done", "add_arc", "ARC a -> b WHEN e.x > 3", None), query).arc.name
     'done'

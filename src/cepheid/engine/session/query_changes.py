@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cepheid.engine.session.session_query import SessionQuery
 from cepheid.errors import UsageError
-
-if TYPE_CHECKING:
-    from cepheid.api.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,9 @@ def check_query_name(name: object) -> str:
 Whole = AddQuery | RemoveQuery | ReplaceQuery
 
 
-def with_queries(changes: Sequence[Any], own: Query, added: Mapping[str, Query] | None = None) -> list[Any]:
+def with_queries(
+    changes: Sequence[Any], own: SessionQuery, added: Mapping[str, SessionQuery] | None = None
+) -> list[Any]:
     """Changes with queries: text gets the parameters, functions and roles of columns of the query that it replaces.
 
     That of a query which is added gets those of the session's own.

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cepheid.api.history import AnyChange
-from cepheid.api.written_changes import read_changes, write_changes
+from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.session_query import SessionQuery
+from cepheid.engine.session.written_changes import read_changes, write_changes
 from cepheid.pattern.expressions.durations import NANOSECONDS
-
-if TYPE_CHECKING:
-    from cepheid.api.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class SessionFacts:
     over: bool
     right_from: int | None
 
-    def written(self, query: Query) -> dict[str, Any]:
+    def written(self, query: SessionQuery) -> dict[str, Any]:
         """The facts of a session of a query, as a snapshot has them."""
         return {
             "fingerprint": query.compiled.fingerprint,
@@ -54,7 +52,7 @@ class SessionFacts:
         }
 
 
-def read_facts(facts: Mapping[str, Any], query: Query) -> SessionFacts:
+def read_facts(facts: Mapping[str, Any], query: SessionQuery) -> SessionFacts:
     """What was written, also by earlier releases."""
     return SessionFacts(
         watermark=facts["watermark"],
@@ -70,6 +68,6 @@ def read_facts(facts: Mapping[str, Any], query: Query) -> SessionFacts:
     )
 
 
-def _in_nanoseconds(lateness: int | None, query: Query) -> int | None:
+def _in_nanoseconds(lateness: int | None, query: SessionQuery) -> int | None:
     """The lateness of a snapshot that has it in the unit of the query."""
     return None if lateness is None else lateness * NANOSECONDS[query.compiled.roles.unit]

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from cepheid.api.history import AnyChange
-from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery
+from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQuery
+from cepheid.engine.session.session_query import SessionQuery
 from cepheid.errors import UsageError
 from cepheid.language import parse, print_arc
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
 
-if TYPE_CHECKING:
-    from cepheid.api.query import Query
 
-
-def write_changes(changes: Sequence[AnyChange], like: Query) -> list[dict[str, Any]]:
+def write_changes(changes: Sequence[AnyChange], like: SessionQuery) -> list[dict[str, Any]]:
     """Changes as the header of a snapshot has them; their times are in ticks. like: the query of the session."""
     return [_written(change, like) for change in changes]
 
 
-def _written(change: AnyChange, like: Query) -> dict[str, Any]:
+def _written(change: AnyChange, like: SessionQuery) -> dict[str, Any]:
     match change:
         case RemoveArc(name=name, at=at):
             return {"remove": name, "at": at}
@@ -37,7 +35,7 @@ def _written(change: AnyChange, like: Query) -> dict[str, Any]:
             return {"add_query": name, "at": at, "until": until, **_query(like.alike(change.query))}
 
 
-def _query(query: Query) -> dict[str, Any]:
+def _query(query: SessionQuery) -> dict[str, Any]:
     roles = query.compiled.roles
     facts = {"time": roles.time, "type": roles.type, "order_by": list(roles.order_by), "unit": roles.unit}
     types = None if roles.types is None else {name: list(found) for name, found in roles.types.items()}
@@ -45,10 +43,12 @@ def _query(query: Query) -> dict[str, Any]:
     return {"text": query.text, "params": params, "roles": facts | {"types": types}}
 
 
-def read_changes(saved: Sequence[dict[str, Any]], make: Callable[..., Query], like: Query) -> list[AnyChange]:
+def read_changes(
+    saved: Sequence[dict[str, Any]], make: Callable[..., SessionQuery], like: SessionQuery
+) -> list[AnyChange]:
     """Changes that were written. make: makes a query. like: the session's, whose functions others may call."""
 
-    def query(one: Mapping[str, Any]) -> Query:
+    def query(one: Mapping[str, Any]) -> SessionQuery:
         params = {name: _read_value(value) for name, value in one["params"].items()}
         return make(one["text"], params=params, functions=like.compiled.functions, **one["roles"])
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from cepheid.api.query_changes import AddQuery, RemoveQuery, ReplaceQuery, Whole
-from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.times import time_value
+from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQuery, Whole
+from cepheid.engine.session.session_query import SessionQuery
+from cepheid.engine.stream.lifetime import FOR_GOOD, Lifetime
 from cepheid.errors import PatternError, UsageError, did_you_mean
 from cepheid.pattern.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.binding.schema import Schema
-
-if TYPE_CHECKING:
-    from cepheid.api.query import Query
 
 AnyChange = AddArc | RemoveArc | Whole
 
@@ -28,53 +23,30 @@ EVER = -(2**62)
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A query on the events after a time, and up to another one, in ticks; None: from the beginning, for good.
+    """A query, when it takes part, and how it has changed: its arcs and conditions."""
 
-    changes: of its arcs and conditions.
-    """
-
-    query: Query
-    since: int | None = None
-    until: int | None = None
+    query: SessionQuery
+    lifetime: Lifetime = FOR_GOOD
     changes: tuple[AddArc | RemoveArc | ReplaceQuery, ...] = ()
 
-    def now(self, schema: Schema, settled: int | None = None) -> Query:
+    def now(self, schema: Schema, settled: int | None = None) -> Any:
         """The query after its changes, for events from a time on."""
         return self.query.changed(self.changes, schema, settled)
 
-    def of(self, events: pa.Table, times: Any) -> tuple[pa.Table, Any]:
-        """The events that it sees of some, with their times in ticks."""
-        if self.since is None and self.until is None:
-            return events, times
-        seen = self.sees(times)
-        return events.filter(from_numpy(seen)), times[seen]
-
-    def sees(self, times: Any) -> Any:
-        """Which times are in its lifetime."""
-        seen: Any = np.ones(len(times), bool)
-        if self.since is not None:
-            seen &= times > self.since
-        if self.until is not None:
-            seen &= times <= self.until
-        return seen
-
-    def known(self, last: int | None) -> int | None:
-        """Until when absences are known, if they are known up to a time; None: the end of the input ends them."""
-        return min((time for time in (last, self.until) if time is not None), default=None)
-
     def ended(self, at: int, name: str, schema: Schema) -> Life:
         """The same up to a time."""
-        if self.until is not None and self.until <= at:
+        since, until = self.lifetime.since, self.lifetime.until
+        if until is not None and until <= at:
             raise _refused(f"the query '{name}' is over at that time", "remove it at an earlier time, or not at all")
-        if self.since is not None and at < self.since:
-            begins = time_value(schema, self.since)
+        if since is not None and at < since:
+            begins = time_value(schema, since)
             raise _refused(f"the query '{name}' begins at {begins}, and would end before", "remove it at a later time")
-        return replace(self, until=at)
+        return replace(self, lifetime=Lifetime(since, at))
 
     def changed(self, changes: Iterable[AddArc | RemoveArc | ReplaceQuery], name: str) -> Life:
         """The same after some more changes."""
-        more = tuple(changes)
-        if self.until is not None and any(self.until <= ticks_in(change.at) for change in more):
+        more, until = tuple(changes), self.lifetime.until
+        if until is not None and any(until <= ticks_in(change.at) for change in more):
             raise _refused(
                 f"the query '{name}' is over at that time",
                 "change it at an earlier time, or add it anew under another name",
@@ -153,10 +125,10 @@ class History:
         if (own.time, own.unit) != (other.time, other.unit):
             message = f"the query '{name}' has time='{other.time}', unit='{other.unit}', and the session has others"
             raise _refused(message, f"pass time='{own.time}', unit='{own.unit}' to the Query")
-        return Life(change.query, at, until)
+        return Life(change.query, Lifetime(at, until))
 
 
-def _made(query: Query) -> set[str]:
+def _made(query: SessionQuery) -> set[str]:
     """The streams that the queries of a program write."""
     return {one.into for one in query.parsed.queries if one.into is not None}
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from cepheid.api.changing import Turn
-from cepheid.api.recomputed import Recomputed
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.program import QueryCache
+from cepheid.engine.session.recomputed import Recomputed
+from cepheid.engine.session.session_query import SessionQuery
+from cepheid.engine.session.turn import Turn
 from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.event_log import Net
 from cepheid.engine.stream.pipeline import Pipeline
@@ -20,7 +21,6 @@ from cepheid.pattern.binding.schema import Schema
 from cepheid.plan.spec import AUTO
 
 if TYPE_CHECKING:
-    from cepheid.api.query import Query
     from cepheid.engine.machines.factory import MachineFactory
     from cepheid.engine.stream.partition_replay import PartitionReplay
 
@@ -67,7 +67,7 @@ def recorded_by(own: Ahead) -> Callable[[int], tuple[pa.Table, Any, Any]]:
     return own.recorded if isinstance(own, Recomputed) else replaying(own).log.recorded
 
 
-def check_by_partitions(query: Query, schema: Schema) -> None:
+def check_by_partitions(query: SessionQuery, schema: Schema) -> None:
     """Refuse a query that can't go on from one that runs partition by partition."""
     from cepheid.engine.stream.partition_replay import why_not_by_partitions
 

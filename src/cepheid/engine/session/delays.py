@@ -1,14 +1,40 @@
-"""How far a session goes ahead of the watermark: what `speculate` may be."""
+"""How late events may be, and how far a session goes ahead of the watermark: `lateness` and `speculate`."""
 
 from __future__ import annotations
 
-from cepheid.api.options import read_delay
+from contextlib import suppress
+
 from cepheid.engine.matches.changes import OP
 from cepheid.engine.program import CompiledProgram
-from cepheid.errors import PatternError, UsageError
-from cepheid.pattern.expressions.durations import spell
+from cepheid.errors import CepheidError, PatternError, UsageError
+from cepheid.pattern.expressions.durations import NANOSECONDS, spell
+from cepheid.pattern.expressions.parameters import literal, read_window, window_nanoseconds
+from cepheid.pattern.expressions.types import Kind
 
 ALL = "all"
+
+
+def read_delay(name: str, value: object, unit: str) -> int:
+    """How late events may be, in nanoseconds: a whole number of the unit, the text of a duration, or a timedelta.
+
+    >>> read_delay("lateness", "10 minutes", "milliseconds") == read_delay("lateness", 600_000, "milliseconds")
+    True
+    """
+    found: int | None = None
+    if isinstance(value, int) and not isinstance(value, bool):
+        found = value * NANOSECONDS[unit]
+    elif isinstance(value, str):
+        with suppress(CepheidError):
+            window = read_window(value, name, None)
+            found = None if window.unit == "events" else window_nanoseconds(window, unit)
+    else:
+        with suppress(CepheidError):
+            constant = literal(value)
+            found = constant.value if constant.type.kind is Kind.DURATION else None  # type: ignore[assignment]
+    if found is None or found < 0:
+        remedy = "pass a duration such as '10 minutes', a timedelta, or a whole number in the unit of the query"
+        raise UsageError("CEP603", f"{name} can't be {value!r}", remedy)
+    return found
 
 
 def read_speculation(value: object, unit: str) -> int | None:
