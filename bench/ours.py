@@ -17,14 +17,14 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.algebra_machine import AlgebraMachine
 from cepheid.engine.machines.automaton_machine import AutomatonMachine
+from cepheid.engine.machines.factory import KINDS
 from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.policy import CompilePolicy, Policy
-from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.machines.stack_machine import StackMachine
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.plan.spec import STACKS, read_plan
 
 COMPILED = Policy(CompilePolicy.NOW, at_once=True)
@@ -136,7 +136,7 @@ class Ours:
         if choice.joins:
             return StackMachine(self.compiled, codes, COMPILED, choice, self.table.num_rows)
         query = self.compiled.query
-        kind = AlgebraMachine if query.algebra else AutomatonMachine if query.automaton else ScanMachine
+        kind = KINDS[query.language].scan
         return kind(self.compiled, codes, COMPILED, self.table.num_rows)
 
 
@@ -188,5 +188,5 @@ def second_test(text: str, table: pa.Table, way: str) -> Callable[[], int]:
     return run
 
 
-def _bound(query: Query, table: pa.Table) -> Bound:
+def _bound(query: Query, table: pa.Table) -> Runnable:
     return query.compiled.bind(query.compiled.schema(to_table(table).schema))[0]

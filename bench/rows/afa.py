@@ -29,7 +29,7 @@ from bench.plots import Labels
 from bench.workloads import quiet_ticks
 from cepheid import Query
 from cepheid.api.changing import in_ticks
-from cepheid.pattern.automata.timeline import Change
+from cepheid.front.automata.timeline import Change
 from cepheid.pattern.binding.schema import make_schema
 
 EVENTS = 100_000

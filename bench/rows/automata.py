@@ -19,7 +19,7 @@ from bench.native import Loop
 from bench.ours import Ours
 from cepheid import Query
 from cepheid.api.changing import in_ticks
-from cepheid.pattern.automata.timeline import Change
+from cepheid.front.automata.timeline import Change
 from cepheid.pattern.binding.schema import make_schema
 
 OF_NATIVE = Target("≥", 0.8)

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid import Matches, Query
-from cepheid.pattern.automata.bound import BoundArc
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.bound import BoundArc, automaton_in
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import make_schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.nodes import Fires, Ties
@@ -56,9 +56,8 @@ def oracle_rows(query: Query, table: pa.Table, frontier: int | None = None) -> l
 class AutomatonOracle:
     """An automaton that is bound to a schema."""
 
-    def __init__(self, query: Bound, frontier: int | None = None) -> None:
-        assert query.automaton is not None
-        self.query, self.automaton = query, query.automaton
+    def __init__(self, query: Runnable, frontier: int | None = None) -> None:
+        self.query, self.automaton = query, automaton_in(query)
         self.frontier = None if frontier is None else frontier * query.schema.tick
         self.compiler = Compiler(query)
 

@@ -26,11 +26,11 @@ from cepheid.engine.many.routed.variants import VariedTemplate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.rows import arrival_of
+from cepheid.front.templates.template import Joined
 from cepheid.pattern.binding.schema import Schema, make_schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.expressions.types import Kind
-from cepheid.pattern.templates.template import Joined
 from cepheid.pattern.tree.nodes import AutomatonPattern, Program, QueryTree, Window
 from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, substitute, walk
 from cepheid.plan.spec import AUTO

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid import CepheidError, Matches, Query
-from cepheid.pattern.automata.check import states_of
-from cepheid.pattern.automata.registers import EVENT
-from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc
+from cepheid.front.automata.check import states_of
+from cepheid.front.automata.registers import EVENT
+from cepheid.front.automata.timeline import AddArc, Change, RemoveArc
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from many_rules import Row, RuleSet, Together, by_rule, rule_sets
 
 import cepheid as cep
+from cepheid.front.templates.rule_columns import NotJoinedError
 from cepheid.language import parse
-from cepheid.pattern.templates.rule_columns import NotJoinedError
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.strategies import GeneratedQuery, algebra_queries, automata, lasting_streams, scenarios, streams
 from cepheid.testing.strategies.schemas import PLAIN

@@ -11,7 +11,7 @@ from cepheid.diagnosis.merging import BoundRows, merges
 from cepheid.diagnosis.steps import RunStep, Teller
 from cepheid.diagnosis.tracing import read, watch_definition, watch_steps
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import make_schema
 from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.reference import interpret
@@ -24,7 +24,7 @@ Scenario = tuple[GeneratedQuery, pa.Table]
 ANYTHING = scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=NESTED)
 
 
-def bound(query: Query, table: pa.Table) -> Bound:
+def bound(query: Query, table: pa.Table) -> Runnable:
     return query.bind(make_schema(table.schema, query.compiled.roles))[0]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import make_schema
 from cepheid.pattern.tree.layout import always_bound
 from cepheid.reference import interpret
@@ -20,7 +20,7 @@ Scenario = tuple[GeneratedQuery, pa.Table]
 ANYTHING = scenarios() | scenarios(typed=False) | scenarios(schema=PLAIN) | scenarios(schema=NESTED)
 
 
-def some_rows(bound: Bound, count: int, random: Random) -> dict[str, Any]:
+def some_rows(bound: Runnable, count: int, random: Random) -> dict[str, Any]:
     needed = always_bound(bound.layout)
     names = [c for c in bound.positive if c.variable in needed or random.random() < 0.5]
     rows = sorted(random.sample(range(count), min(count, len(names) + random.randrange(2))))

@@ -34,7 +34,7 @@ NAMESPACES = {
     "cepheid.kernel.scan.program": "p",
     "cepheid.kernel.shared": "k",
     "cepheid.kernel.shared_ranges": "r",
-    "cepheid.pattern.algebra.bound": "b",
+    "cepheid.front.cesar.bound": "b",
     "cepheid.pattern.algebra.tree": "algebra",
     "cepheid.pattern.expressions.nodes": "ex",
     "cepheid.pattern.tree.nodes": "tree",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from cepheid.engine.session.history import EVER, ticks_in
 from cepheid.engine.session.query_changes import ReplaceQuery
 from cepheid.errors import PatternError
+from cepheid.front.automata.check import NAMES
+from cepheid.front.automata.timeline import AddArc, Change, RemoveArc, ReplaceArcs, lasting, with_changes, with_rests
+from cepheid.front.automata.versions import Version, check_version, differences, one_query, refuse_differences
 from cepheid.language import print_arc
-from cepheid.pattern.automata.check import NAMES
-from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc, ReplaceArcs, lasting, with_changes, with_rests
-from cepheid.pattern.automata.versions import Version, check_version, differences, one_query, refuse_differences
 from cepheid.pattern.binding.schema import Roles, Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import resolve_names

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cepheid.api.changed import ChangeList, changed_program
 from cepheid.engine.session.query_changes import ReplaceQuery
 from cepheid.errors import CepheidError, CepheidWarning, PatternError
-from cepheid.pattern.automata.timeline import AddArc, RemoveArc, with_changes, with_rests
+from cepheid.front.automata.bound import automaton_in
+from cepheid.front.automata.lost_states import LOST
+from cepheid.front.automata.timeline import AddArc, RemoveArc, with_changes, with_rests
 from cepheid.pattern.binding.schema import Schema
-from cepheid.pattern.lints.lost_states import LOST
 from cepheid.pattern.tree.nodes import AutomatonPattern, Program
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def query_with_log(query: Query, changes: ChangeList, schema: Schema) -> Query:
         bound = found.cache.query(0, schema).query
     except CepheidError:
         return query.changed(changes, schema)  # which tells what is wrong, with the numbers of the arc itself
-    timed = bound.automaton and log.timed(bound.automaton)
+    timed = log.timed(automaton_in(bound))
     if timed is None:
         return query.changed(changes, schema)
-    compiled = CompiledQuery(replace(bound, automaton=timed))
+    compiled = CompiledQuery(bound.with_parts(body=timed))
     return found.run_by(found.cache.of(compiled, schema, lambda: query.changed(changes, schema).cache))

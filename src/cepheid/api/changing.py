@@ -25,7 +25,7 @@ from cepheid.engine.session.turn import Turn
 from cepheid.engine.stream.conversion import check_again, fitting
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
-from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.binding.schema import Schema, make_schema
 
 if TYPE_CHECKING:

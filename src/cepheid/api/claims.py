@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cepheid.engine.program import CompiledProgram
+from cepheid.front.analysed import Analysed
 from cepheid.pattern.algebra.flow import types_of
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.parameters import window_nanoseconds
 from cepheid.pattern.expressions.paths import Path

@@ -25,9 +25,9 @@ from cepheid.engine.matches.graph_matches import TOO_MANY
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.matches import Matches, count_some
 from cepheid.errors import CepheidWarning, EvaluationError, UsageError
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import make_schema
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _each(query: Query, table: pa.Table, matches: Matches | None) -> list[tuple[
         made = (match_while(query, table, lambda _: None) if matches is None else matches).outputs
     parts: list[tuple[Traced, Matches | None]] = []
 
-    def keep(name: str, bound: Bound, own: pa.Table) -> Matches:
+    def keep(name: str, bound: Runnable, own: pa.Table) -> Matches:
         found = made_matches(bound, results(bound, own)) if is_hidden(name) else made[name]
         parts.append((Traced(name, bound, own), found))
         return found

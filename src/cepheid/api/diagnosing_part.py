@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepheid.api.diagnosing import parts_of
-from cepheid.diagnosis.arcs import follow_arcs
+from cepheid.diagnosis.arcs import BY_ARCS, follow_arcs
 from cepheid.diagnosis.counting import MISSES
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Miss, Stage, nearest_of
@@ -35,7 +35,7 @@ def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
         parts = parts_of(query, table, matches)
     for part in parts:
         events = read(part.query, part.table)
-        if part.query.automaton is not None or part.query.algebra is not None:
+        if part.query.language in BY_ARCS:
             arcs, gone_over = follow_arcs(part.name, part.query, events, None)
             stages += arcs.stages()
             misses += arcs.kept

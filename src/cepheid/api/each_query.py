@@ -9,18 +9,19 @@ import pyarrow as pa
 from cepheid.engine.composites import as_merged, composite_events, composite_schema, schema_of
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram
-from cepheid.pattern.binding.bind import Bound, bind
+from cepheid.front.fronts import bind
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.tree.flow import EVENTS
 
 
 def run_each(
-    compiled: CompiledProgram, base: pa.Table, schema: Schema, run: Callable[[str, Bound, pa.Table], Matches]
+    compiled: CompiledProgram, base: pa.Table, schema: Schema, run: Callable[[str, Runnable, pa.Table], Matches]
 ) -> list[Matches]:
     """The matches of each query, by a function of its name, the query and its events."""
     roles = compiled.roles
     tables: dict[str | None, pa.Table] = {None: base}
-    made: dict[str, Bound] = {}
+    made: dict[str, Runnable] = {}
     found: list[Matches] = []
     for name, (analysed, source) in zip(compiled.names, compiled.flow, strict=True):
         table, own = tables[source[0]], schema

@@ -18,8 +18,8 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import Promise, Promises
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.errors import BindError, InputError, UsageError, did_you_mean
+from cepheid.front.runnable import Runnable
 from cepheid.language import parse_expression, print_expression
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.tree.flow import EVENTS
@@ -267,7 +267,7 @@ def _read_key(where: Mapping[Any, object], columns: Mapping[str, Any]) -> ex.Exp
     return tests[0] if len(tests) == 1 else ex.And(tuple(tests))
 
 
-def _bound(before: int, source: ex.Expression, keyed: bool, query: Bound) -> Promise:
+def _bound(before: int, source: ex.Expression, keyed: bool, query: Runnable) -> Promise:
     """A promise for the columns that a query reads."""
     condition = query.typer.condition(source)
     key = {name: value for atom in conjuncts(condition) for name, value in [_key_of(atom)]} if keyed else None

@@ -34,7 +34,7 @@ from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError, did_you_mean, warn
 from cepheid.explain import Explanation
-from cepheid.pattern.binding.analysis import columns_read
+from cepheid.front.analysed import columns_read
 from cepheid.pattern.binding.schema import Schema, make_schema
 
 _ERRORS = (RAISE, COLLECT)

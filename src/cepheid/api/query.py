@@ -40,11 +40,11 @@ from cepheid.engine.session.engines import read_choice
 from cepheid.engine.session.history import AnyChange
 from cepheid.engine.session.refused_changes import retracts_numbers
 from cepheid.errors import UsageError
+from cepheid.front.analysed import columns_read
+from cepheid.front.automata.bound import BoundArc
+from cepheid.front.automata.one_arc import bind_arc
+from cepheid.front.runnable import Runnable
 from cepheid.language import print_program
-from cepheid.pattern.automata.bound import BoundArc
-from cepheid.pattern.automata.one_arc import bind_arc
-from cepheid.pattern.binding.analysis import columns_read
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import Schema, make_schema
 from cepheid.pattern.expressions.calls import check_calls
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Program
@@ -146,7 +146,7 @@ class Query:
         """This query after some changes, whose times are in ticks (S17), for events from a time on."""
         return changed_query(self, changes, schema, settled)
 
-    def bind(self, schema: Schema) -> list[Bound]:
+    def bind(self, schema: Schema) -> list[Runnable]:
         """Its queries, bound to events of a schema; what runs them is made of the same."""
         if len(self._compiled.queries) > 1:
             return self._compiled.bind(schema)
@@ -171,7 +171,7 @@ class Query:
         self._cache = cache
         return self
 
-    def bind_arc(self, arc: ArcClause, bound: Bound) -> BoundArc:
+    def bind_arc(self, arc: ArcClause, bound: Runnable) -> BoundArc:
         """An arc as one of this query, which is an automaton."""
         compiled = self._compiled
         return bind_arc(arc, self._program.queries[0], self._params, compiled.roles, compiled.functions, bound)

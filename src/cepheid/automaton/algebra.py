@@ -24,10 +24,11 @@ from cepheid.automaton.model import (
     State,
     Test,
 )
+from cepheid.front.automata.registers import EVENT
+from cepheid.front.cesar.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge, within_partitions
+from cepheid.front.cesar.result import algebra_in
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.algebra.attributes import END, START
-from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge, within_partitions
-from cepheid.pattern.automata.registers import EVENT
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import INT, Kind, Type
 from cepheid.pattern.tree.walk import substitute, walk
@@ -44,10 +45,9 @@ def given(number: int) -> str:
     return f"given_{number}"
 
 
-def build_algebra(query: Bound) -> RegisterAutomaton:
+def build_algebra(query: Runnable) -> RegisterAutomaton:
     """The automaton of an expression, or the reason why no kernel can run it."""
-    assert query.algebra is not None
-    automaton = query.algebra.automaton
+    automaton = algebra_in(query).automaton
     for column in query.partitions.agreed:
         kind = query.schema.columns[column].kind
         if kind in _EXACT:
@@ -56,7 +56,7 @@ def build_algebra(query: Bound) -> RegisterAutomaton:
 
 
 class _AlgebraBuilder:
-    def __init__(self, query: Bound, automaton: EventAutomaton) -> None:
+    def __init__(self, query: Runnable, automaton: EventAutomaton) -> None:
         self.query = query
         self.automaton = automaton
         self.lasts = query.schema.start is not None  # events have durations

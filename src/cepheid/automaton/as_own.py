@@ -14,8 +14,8 @@ from cepheid.automaton import model
 from cepheid.automaton.build import build
 from cepheid.automaton.liveness import registers_in
 from cepheid.automaton.model import Fixed, Held, NotNative, Now, Ratio, Register, Root
-from cepheid.pattern.automata.registers import EVENT, REGISTER, slot_type
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.registers import EVENT, REGISTER, slot_type
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import FLOAT, INT, NULL, Kind, Type, plain, zone_of
 from cepheid.pattern.tree.nodes import (
@@ -49,7 +49,7 @@ class Own:
     keyed: bool
 
 
-def as_own(query: Bound) -> Own:
+def as_own(query: Runnable) -> Own:
     """The automaton of a contiguous query; raises NotNative with the reason if there is none."""
     _check(query)
     made = build(query, having=True, results=True)
@@ -60,7 +60,7 @@ def as_own(query: Bound) -> Own:
     return _TreeWriter(query, made).write()
 
 
-def _check(query: Bound) -> None:
+def _check(query: Runnable) -> None:
     if query.leading or query.trailing:
         raise NotNative("an event must be absent before or after it")
     if query.output is not Output.ALL:
@@ -82,7 +82,7 @@ def _check(query: Bound) -> None:
 class _TreeWriter:
     """The tree under construction."""
 
-    def __init__(self, query: Bound, made: model.RegisterAutomaton) -> None:
+    def __init__(self, query: Runnable, made: model.RegisterAutomaton) -> None:
         self.query = query
         self.made = made
         taken: set[str] = set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cepheid.automaton.algebra import build_algebra
@@ -29,13 +29,13 @@ from cepheid.automaton.model import (
 from cepheid.automaton.own import build_own
 from cepheid.automaton.registers import Registers
 from cepheid.automaton.resolve import KnownVariables, Sight
-from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.front.runnable import Result, Runnable
 from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.nodes import Nth
 from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.tree.layout import Mark, MarkAction, Move
-from cepheid.pattern.tree.nodes import Strategy, Ties
+from cepheid.pattern.tree.nodes import Language, Strategy, Ties
 from cepheid.pattern.tree.uses import uses
 from cepheid.pattern.tree.walk import conjuncts, walk
 from cepheid.values.bindings import NOTHING
@@ -52,16 +52,16 @@ ENDS = {
 }
 
 
-def build(query: Bound, *, having: bool = False, results: bool = False, lasting: bool = False) -> RegisterAutomaton:
+def build(query: Runnable, *, having: bool = False, results: bool = False, lasting: bool = False) -> RegisterAutomaton:
     """The automaton of a query, or the reason why there is none.
 
     having: its matches are those that pass HAVING. results: its exits give what RETURN asks for.
     lasting: of an automaton of one's own, its arcs may change while it runs.
     """
-    if query.automaton is not None:
-        return build_own(query, lasting=lasting)
-    if query.algebra is not None:
-        return build_algebra(query)
+    return _BUILDERS[query.language](query, having=having, results=results, lasting=lasting)
+
+
+def _of_pattern(query: Runnable, *, having: bool, results: bool, lasting: bool) -> RegisterAutomaton:
     _check(query)
     tests = conjuncts(query.having) if having and query.having is not None else ()
     builder = _PatternBuilder(query, tests, query.returns if results else ())
@@ -69,7 +69,22 @@ def build(query: Bound, *, having: bool = False, results: bool = False, lasting:
     return replace(find_live(automaton, builder.start), ambiguous=is_ambiguous(automaton))
 
 
-def _check(query: Bound) -> None:
+def _of_automaton(query: Runnable, *, having: bool, results: bool, lasting: bool) -> RegisterAutomaton:
+    return build_own(query, lasting=lasting)
+
+
+def _of_cesar(query: Runnable, *, having: bool, results: bool, lasting: bool) -> RegisterAutomaton:
+    return build_algebra(query)
+
+
+_BUILDERS: Mapping[Language, Callable[..., RegisterAutomaton]] = {
+    Language.PATTERN: _of_pattern,
+    Language.AUTOMATON: _of_automaton,
+    Language.CESAR: _of_cesar,
+}
+
+
+def _check(query: Runnable) -> None:
     strategies = set(query.strategies.values())
     _check_periods(query)
     if query.same and query.schema.roles.types is not None:
@@ -78,7 +93,7 @@ def _check(query: Bound) -> None:
         raise NotNative("[attr] with strict_contiguity for some variables")
 
 
-def _check_periods(query: Bound) -> None:
+def _check_periods(query: Runnable) -> None:
     """Absences that last FOR a while (S26): all matches wait equally long after their last events."""
     periods = {query.periods[negation] for negation in query.trailing}
     if len(periods) > 1:
@@ -113,7 +128,7 @@ class _Wait:
 class _PatternBuilder:
     """The tables under construction."""
 
-    def __init__(self, query: Bound, having: Sequence[ex.Expression], results: Sequence[Result]) -> None:
+    def __init__(self, query: Runnable, having: Sequence[ex.Expression], results: Sequence[Result]) -> None:
         self.query = query
         self.having = having
         self.results = results

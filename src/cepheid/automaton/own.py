@@ -27,9 +27,9 @@ from cepheid.automaton.model import (
     Test,
     Time,
 )
-from cepheid.pattern.automata.bound import BoundArc, BoundAutomaton
-from cepheid.pattern.automata.registers import EVENT
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.bound import BoundArc, BoundAutomaton, automaton_in
+from cepheid.front.automata.registers import EVENT
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.tree.nodes import Fires, Ties
@@ -49,7 +49,7 @@ class _ArcLead:
     values: Values
 
 
-def build_own(query: Bound, *, lasting: bool = False) -> RegisterAutomaton:
+def build_own(query: Runnable, *, lasting: bool = False) -> RegisterAutomaton:
     """The automaton of a query that is one, or the reason why no kernel can run it.
 
     lasting: its arcs may change while it runs (S17), so that states and registers are kept in the same way for good.
@@ -58,8 +58,7 @@ def build_own(query: Bound, *, lasting: bool = False) -> RegisterAutomaton:
         raise NotNative("TIES SIMULTANEOUS")
     if query.schema.roles.types is not None:
         raise NotNative("declared types")
-    assert query.automaton is not None
-    found = _OwnBuilder(query, query.automaton).build()
+    found = _OwnBuilder(query, automaton_in(query)).build()
     if not lasting:
         return found
     held = frozenset(register for register in found.registers if not register.name.startswith(_GIVEN))
@@ -69,7 +68,7 @@ def build_own(query: Bound, *, lasting: bool = False) -> RegisterAutomaton:
 class _OwnBuilder:
     """The tables under construction."""
 
-    def __init__(self, query: Bound, own: BoundAutomaton) -> None:
+    def __init__(self, query: Runnable, own: BoundAutomaton) -> None:
         self.query = query
         self.own = own
         self.registers = {

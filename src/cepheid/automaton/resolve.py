@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from cepheid.automaton.model import Held, NotNative, Now, Test
 from cepheid.automaton.registers import FOLDED, NOTHING, ONE, ZERO, Registers
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.comparisons import limits_above, swap
 from cepheid.pattern.expressions.types import BOOL, Kind
@@ -30,7 +30,7 @@ class Sight:
     `again`: that variable had an event before.
     """
 
-    query: Bound
+    query: Runnable
     registers: Registers
     settled: KnownVariables
     variable: str | None = None
@@ -195,7 +195,7 @@ def _check_aggregate(function: str, argument: ex.Expression, kind: Kind) -> None
         raise NotNative("an aggregate of computed strings")
 
 
-def check_missing(query: Bound, condition: ex.Expression) -> None:
+def check_missing(query: Runnable, condition: ex.Expression) -> None:
     """Missing is not NULL (S3): an attribute that some type of its component lacks can't be read as it is."""
     for node in walk(condition):
         if isinstance(node, ex.Attribute) and not all(

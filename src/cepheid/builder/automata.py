@@ -12,8 +12,8 @@ from cepheid.builder.columns import Column, operand
 from cepheid.builder.columns import condition as read_condition
 from cepheid.builder.drafts import Draft
 from cepheid.builder.misuse import check_name, misuse, shown
+from cepheid.front.automata.registers import read_slot_type
 from cepheid.language import parse_expression
-from cepheid.pattern.automata.registers import read_slot_type
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree import nodes as tree
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cepheid.builder.automata import make_arc, read_trigger
 from cepheid.builder.columns import Column
 from cepheid.builder.misuse import check_name, misuse, shown
-from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.tree.nodes import Fires
 
 

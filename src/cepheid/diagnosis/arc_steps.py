@@ -8,8 +8,8 @@ from cepheid.diagnosis.arcs import arc_name
 from cepheid.diagnosis.steps import RunKey, RunStep, RunSteps
 from cepheid.diagnosis.tracing import PartitionKey, by_partitions
 from cepheid.diagnosis.written import write_value
-from cepheid.pattern.automata.bound import BoundArc
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.bound import BoundArc, automaton_in
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Fires
 from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.own_automata import (
@@ -36,12 +36,11 @@ class ArcTeller(RunSteps, ArcWatcher):
     An arc that leads back to its state and assigns nothing ignores the event: the run is still the same.
     """
 
-    def __init__(self, query: Bound, most: int | None = None) -> None:
+    def __init__(self, query: Runnable, most: int | None = None) -> None:
         super().__init__(query, most)
-        assert query.automaton is not None
-        self.automaton = query.automaton
-        self.marks = {id(arc): f"{number:04}" for number, arc in enumerate(query.automaton.arcs)}
-        self.going = {arc.source for arc in query.automaton.arcs if arc.fires is not Fires.NOTHING}
+        self.automaton = automaton_in(query)
+        self.marks = {id(arc): f"{number:04}" for number, arc in enumerate(self.automaton.arcs)}
+        self.going = {arc.source for arc in self.automaton.arcs if arc.fires is not Fires.NOTHING}
         self.now: Event | None = None
         self.keys: dict[int, tuple[OwnAutomatonRun, RunKey]] = {}
         self.reached: dict[str, RunKey] = {}  # by the event at hand and ε-arcs: by state, what tries further ones
@@ -184,7 +183,7 @@ def _rank(run: RunKey) -> tuple[object, ...]:
     return run[0][-1], *run
 
 
-def watch_arcs(query: Bound, events: Sequence[Event], teller: ArcTeller) -> int:
+def watch_arcs(query: Runnable, events: Sequence[Event], teller: ArcTeller) -> int:
     """Run event by event until the teller has enough; how many events were read. What is given is told as well."""
     own, sees = OwnAutomaton(query, teller), sight_of(query)
     partitions: dict[PartitionKey, PartitionRuns] = {}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from cepheid.diagnosis.counting import MISSES, OutOfBudget
 from cepheid.diagnosis.facts import COMPLETE, Miss, Stage, Tested, nearest_of
 from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.written import ConditionWriter, text_of
-from cepheid.pattern.algebra.linear import LinearEdge
-from cepheid.pattern.automata.bound import BoundArc
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.bound import BoundArc, automaton_in
+from cepheid.front.cesar.linear import LinearEdge
+from cepheid.front.cesar.result import algebra_in
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions.nodes import Expression
+from cepheid.pattern.tree.nodes import Language
 from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.event_automata import EventRunner, Instance
 from cepheid.reference.own_automata import OwnAutomaton, OwnAutomatonRun, PartitionRuns, instants
@@ -23,16 +26,29 @@ from cepheid.values.evaluate import Missing
 from cepheid.values.rows import Event
 
 
+@dataclass(frozen=True, slots=True)
+class ByArcs:
+    """How a query of one language is followed arc by arc.
+
+    run: steps through the events of a partition, and yields how many each instant has. types: of each arc, by its name.
+    depths: how many arcs each state is from the start.
+    """
+
+    run: Callable[[Runnable, Sequence[Event], ArcCounting], Iterator[int]]
+    types: Callable[[Runnable], dict[str, tuple[str, ...]]]
+    depths: Callable[[Runnable], dict[str, int]]
+
+
 class ArcCounting:
     """Counts the arcs that are tried."""
 
-    def __init__(self, name: str, query: Bound, budget: int | None) -> None:
+    def __init__(self, name: str, query: Runnable, budget: int | None, by_arcs: ByArcs) -> None:
         self.name, self.query, self.budget = name, query, budget
         self.writer = ConditionWriter(query)
         self.steps = 0
         self.accepted = 0
-        self.depths = _depths(query)
-        self.types = _arcs(query)
+        self.depths = by_arcs.depths(query)
+        self.types = by_arcs.types(query)
         self.fired: Counter[str] = Counter()
         self.tested: Counter[tuple[str, str]] = Counter()
         self.passed: Counter[tuple[str, str]] = Counter()
@@ -126,25 +142,15 @@ class ArcCounting:
         return (*arcs, Stage(self.name, COMPLETE, ("pattern",), self.accepted, (), {}))
 
 
-def follow_arcs(name: str, query: Bound, events: Sequence[Event], budget: int | None) -> tuple[ArcCounting, int]:
+def follow_arcs(name: str, query: Runnable, events: Sequence[Event], budget: int | None) -> tuple[ArcCounting, int]:
     """Step through the events, partition by partition, as far as the budget goes; how many were read."""
-    counting = ArcCounting(name, query, budget)
+    by_arcs = BY_ARCS[query.language]
+    counting = ArcCounting(name, query, budget, by_arcs)
     read = 0
     try:
         for stream in substreams(query, events):
-            if query.algebra is not None:
-                runner = EventRunner(query, query.algebra.automaton, _CountedEdges(counting))
-                waiting: list[Instance] = []
-                for instant in instants(query, stream.events):
-                    waiting, found = runner.consume(waiting, instant)
-                    counting.accepted += len(found)
-                    read += len(instant)
-            else:
-                partition = PartitionRuns(OwnAutomaton(query, _CountedArcs(counting)))
-                for instant in instants(query, stream.events):
-                    counting.accepted += len(partition.consume(instant))
-                    read += len(instant)
-                counting.accepted += len(partition.end(None))
+            for instant in by_arcs.run(query, stream.events, counting):
+                read += instant
     except OutOfBudget:
         pass
     return counting, read
@@ -168,12 +174,30 @@ class _CountedEdges(EdgeWatcher):
         self.counting.of_edge(edge, bindings, event)
 
 
-def _arcs(query: Bound) -> dict[str, tuple[str, ...]]:
-    if query.algebra is not None:
-        edges = query.algebra.automaton.edges
-        return {edge_name(edge): () if edge.type is None else (edge.type,) for edge in edges}
-    assert query.automaton is not None
-    return {arc_name(arc): arc.types for arc in query.automaton.arcs}
+def _run_edges(query: Runnable, events: Sequence[Event], counting: ArcCounting) -> Iterator[int]:
+    runner = EventRunner(query, algebra_in(query).automaton, _CountedEdges(counting))
+    waiting: list[Instance] = []
+    for instant in instants(query, events):
+        waiting, results = runner.consume(waiting, instant)
+        counting.accepted += len(results)
+        yield len(instant)
+
+
+def _run_arcs(query: Runnable, events: Sequence[Event], counting: ArcCounting) -> Iterator[int]:
+    partition = PartitionRuns(OwnAutomaton(query, _CountedArcs(counting)))
+    for instant in instants(query, events):
+        counting.accepted += len(partition.consume(instant))
+        yield len(instant)
+    counting.accepted += len(partition.end(None))
+
+
+def _edges(query: Runnable) -> dict[str, tuple[str, ...]]:
+    edges = algebra_in(query).automaton.edges
+    return {edge_name(edge): () if edge.type is None else (edge.type,) for edge in edges}
+
+
+def _arcs(query: Runnable) -> dict[str, tuple[str, ...]]:
+    return {arc_name(arc): arc.types for arc in automaton_in(query).arcs}
 
 
 def arc_name(arc: BoundArc) -> str:
@@ -187,16 +211,21 @@ def edge_name(edge: LinearEdge) -> str:
     return f"{source} -> {'result' if edge.target is None else f'state {edge.target}'}"
 
 
-def _depths(query: Bound) -> dict[str, int]:
+def _depths(query: Runnable) -> dict[str, int]:
     """How many arcs each state is from the start."""
-    if query.automaton is None:
-        return {}
-    found = {query.automaton.start: 0}
-    reached = [query.automaton.start]
+    automaton = automaton_in(query)
+    found = {automaton.start: 0}
+    reached = [automaton.start]
     while reached:
         state = reached.pop(0)
-        for arc in query.automaton.arcs:
+        for arc in automaton.arcs:
             if arc.source == state and arc.target not in found:
                 found[arc.target] = found[state] + 1
                 reached.append(arc.target)
     return found
+
+
+BY_ARCS: Mapping[Language, ByArcs] = {
+    Language.AUTOMATON: ByArcs(_run_arcs, _arcs, _depths),
+    Language.CESAR: ByArcs(_run_edges, _edges, lambda _: {}),
+}

@@ -14,7 +14,7 @@ from cepheid.diagnosis.key_columns import another_key, together
 from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.diagnosis.written import text_of
 from cepheid.errors import nearest
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import spell
 from cepheid.pattern.expressions.types import Kind
@@ -84,7 +84,7 @@ def _plain(text: str) -> str:
     return text.strip().casefold()
 
 
-def _tests(query: Bound) -> Iterator[tuple[Component, ex.Expression, ex.Attribute, tuple[ex.Literal, ...]]]:
+def _tests(query: Runnable) -> Iterator[tuple[Component, ex.Expression, ex.Attribute, tuple[ex.Literal, ...]]]:
     """Conditions that say that an attribute has one of some values."""
     for condition in query.conditions:
         match condition:

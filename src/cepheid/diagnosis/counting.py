@@ -11,7 +11,7 @@ from cepheid.diagnosis.facts import COMPLETE, Miss, Stage, Tested, nearest_of
 from cepheid.diagnosis.reasons import Reasons
 from cepheid.diagnosis.said_events import describe
 from cepheid.diagnosis.written import text_of
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions.nodes import Expression
 from cepheid.pattern.tree.layout import MarkAction, Move
 from cepheid.reference.runs import Run, Runner, Waiting, is_tested
@@ -36,7 +36,7 @@ class OutOfBudget(Exception):  # noqa: N818  a signal, not an error
 class Counting(Watcher):
     """The watcher of a diagnosis of one query."""
 
-    def __init__(self, name: str, query: Bound) -> None:
+    def __init__(self, name: str, query: Runnable) -> None:
         self.name, self.query = name, query
         self.reasons = Reasons(query)
         self.runner: Runner | None = None

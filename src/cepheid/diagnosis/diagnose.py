@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from cepheid.diagnosis.arcs import follow_arcs
+from cepheid.diagnosis.arcs import BY_ARCS, follow_arcs
 from cepheid.diagnosis.column_hints import absent_types, column_hints, kind_of, needed_types
 from cepheid.diagnosis.counting import MISSES, Counting
 from cepheid.diagnosis.diagnosis import Diagnosis
@@ -72,7 +72,7 @@ def diagnose(
         events = _events(part.columns, EVENTS if sample == "auto" else _number(sample))
         budget = BUDGET if sample == "auto" else None
         check()
-        if query.automaton is not None or query.algebra is not None:
+        if query.language in BY_ARCS:
             arcs, read = follow_arcs(part.name, query, events, budget)
             stages += arcs.stages()
             misses += arcs.kept

@@ -10,9 +10,10 @@ from cepheid.diagnosis.arcs import edge_name
 from cepheid.diagnosis.steps import RunKey, RunStep, RunSteps
 from cepheid.diagnosis.tracing import PartitionKey, by_partitions
 from cepheid.diagnosis.written import write_value
+from cepheid.front.cesar.linear import LinearEdge
+from cepheid.front.cesar.result import algebra_in
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.algebra.linear import LinearEdge
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions.types import Type
 from cepheid.reference.event_automata import EventRunner, Instance
 from cepheid.reference.own_automata import instants
@@ -29,10 +30,9 @@ from cepheid.values.scope import sight_of
 class EdgeTeller(RunSteps, EdgeWatcher):
     """Writes steps down. A run is known by the events that it took and the edges that it went by."""
 
-    def __init__(self, query: Bound, most: int | None = None) -> None:
+    def __init__(self, query: Runnable, most: int | None = None) -> None:
         super().__init__(query, most)
-        assert query.algebra is not None
-        self.automaton = query.algebra.automaton
+        self.automaton = algebra_in(query).automaton
         self.marks = {id(edge): f"{number:04}" for number, edge in enumerate(self.automaton.edges)}
         self.keys: dict[int, tuple[Instance, RunKey]] = {}
         self.results: list[tuple[Event, Fact, RunKey]] = []
@@ -119,11 +119,10 @@ def _written(fact: Fact, types: Mapping[str, Type]) -> str:
     )
 
 
-def results(query: Bound, table: pa.Table) -> list[Fact]:
+def results(query: Runnable, table: pa.Table) -> list[Fact]:
     """What a derived stream gives, whose events only the engine knows."""
-    assert query.algebra is not None
     found: dict[object, Fact] = {}
-    runner = EventRunner(query, query.algebra.automaton)
+    runner = EventRunner(query, algebra_in(query).automaton)
     for partition in substreams(query, read_events(table, query.schema)):
         waiting: list[Instance] = []
         for instant in instants(query, partition.events):
@@ -132,7 +131,7 @@ def results(query: Bound, table: pa.Table) -> list[Fact]:
     return list(found.values())
 
 
-def watch_edges(query: Bound, events: Sequence[Event], teller: EdgeTeller) -> int:
+def watch_edges(query: Runnable, events: Sequence[Event], teller: EdgeTeller) -> int:
     """Run event by event until the teller has enough; how many events were read. What is given is told as well."""
     runner, sees = EventRunner(query, teller.automaton, teller), sight_of(query)
     partitions: dict[PartitionKey, list[Instance]] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cepheid.diagnosis.reasons import Reasons
 from cepheid.diagnosis.said_events import describe
 from cepheid.errors import Span
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.reference.partition import Substream, substreams
 from cepheid.values.bindings import Bindings
@@ -46,7 +46,7 @@ class Expected:
     """Some events that ought to be a match, in their order, each with its variable."""
 
     def __init__(
-        self, query: Bound, written: QueryTree, events: Sequence[Event], pairs: Sequence[tuple[str, Event]]
+        self, query: Runnable, written: QueryTree, events: Sequence[Event], pairs: Sequence[tuple[str, Event]]
     ) -> None:
         self.query, self.written, self.events, self.pairs = query, written, events, pairs
         self.reasons = Reasons(query)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cepheid.diagnosis.counting import Counting, OutOfBudget
 from cepheid.diagnosis.tracing import give
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.reference.negation import Absence
 from cepheid.reference.partition import Substream, substreams
 from cepheid.reference.runs import Run, Runner
@@ -32,7 +32,7 @@ class Followed:
 
 def follow(
     name: str,
-    query: Bound,
+    query: Runnable,
     events: Sequence[Event],
     budget: int | None,
     last: int | None = None,

@@ -14,8 +14,8 @@ from cepheid.diagnosis.written import write_value
 from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import EvaluationError
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.scan.program import Restart
-from cepheid.pattern.binding.bind import Bound
 from cepheid.reference.automaton import AutomatonRun, AutomatonRunner, Binding
 from cepheid.reference.partition import Substream, substreams
 from cepheid.values.bindings import Bindings
@@ -37,7 +37,7 @@ class RunMerge:
     held: str
 
 
-def merges(query: Bound, events: Sequence[Event]) -> list[RunMerge]:
+def merges(query: Runnable, events: Sequence[Event]) -> list[RunMerge]:
     """The merges of a query; none if every run is interpreted, and so kept apart."""
     compiled = CompiledQuery(query)
     if compiled.why_interpreted:

@@ -9,14 +9,14 @@ from typing import SupportsIndex, TypeGuard
 import pyarrow as pa
 
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.pattern.automata.registers import FIRST, LAST
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.registers import FIRST, LAST
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.layout import always_bound
 
 CODE = "CEP618"
 
 
-def read_named(query: Bound, table: pa.Table, named: Mapping[str, object]) -> dict[str, list[int]]:
+def read_named(query: Runnable, table: pa.Table, named: Mapping[str, object]) -> dict[str, list[int]]:
     """The rows of each variable."""
     positive = {component.variable: component for component in query.positive}
     rows: dict[str, list[int]] = {}

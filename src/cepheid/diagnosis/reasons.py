@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cepheid.diagnosis.as_text import near
 from cepheid.diagnosis.written import ConditionWriter, write_value
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions.durations import spell
 from cepheid.pattern.expressions.nodes import Literal, SameValue
 from cepheid.pattern.tree.layout import Move
@@ -22,7 +22,7 @@ from cepheid.values.value import Value
 class Reasons:
     """Says why, for one query."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Runnable) -> None:
         self.query = query
         self.writer = ConditionWriter(query)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cepheid.diagnosis.written import write_value
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.values.rows import Event
 
 
-def describe(query: Bound, event: Event) -> str:
+def describe(query: Runnable, event: Event) -> str:
     """The type, the time, and the columns that the query reads.
 
     Such as `Exit ts=12 tag_id=7`.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cepheid.diagnosis.merging import BoundRows, RunMerge
 from cepheid.diagnosis.reasons import Reasons
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.layout import Move
 from cepheid.reference.runs import Run, Waiting
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
@@ -39,7 +39,7 @@ class RunStep:
 class RunSteps:
     """Steps that are written down, and runs with those that they were made from; `most`: how many are wanted."""
 
-    def __init__(self, query: Bound, most: int | None = None) -> None:
+    def __init__(self, query: Runnable, most: int | None = None) -> None:
         self.query = query
         self.reasons = Reasons(query)
         self.most = most
@@ -57,7 +57,7 @@ class Teller(RunSteps, Watcher):
 
     every_event = True
 
-    def __init__(self, query: Bound, most: int | None = None) -> None:
+    def __init__(self, query: Runnable, most: int | None = None) -> None:
         super().__init__(query, most)
         self.bindings: dict[BoundRows, RunKey] = {}  # of runs that bind the same, the first one
         self.went_on: set[tuple[RunKey, Move, int]] = set()  # a run, by which move, with the event at which position

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.written import text_of
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.comparisons import limits_below
 from cepheid.pattern.expressions.durations import NANOSECONDS, spell
@@ -14,7 +14,7 @@ from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.nodes import EventPattern, Seq
 
 
-def time_hints(query: Bound) -> Iterator[Hint]:
+def time_hints(query: Runnable) -> Iterator[Hint]:
     """Times that are asked to be the other way round, or further apart than the window is long."""
     parts = query.pattern.parts if isinstance(query.pattern, Seq) else ()
     places = {part.variable: k for k, part in enumerate(parts) if isinstance(part, EventPattern)}
@@ -38,7 +38,7 @@ def time_hints(query: Bound) -> Iterator[Hint]:
                 continue
 
 
-def _apart(query: Bound, condition: ex.Expression, operator: str, limit: ex.Expression) -> Iterator[Hint]:
+def _apart(query: Runnable, condition: ex.Expression, operator: str, limit: ex.Expression) -> Iterator[Hint]:
     within = query.within
     if within is None or within.nanoseconds is None or not isinstance(limit, ex.Literal) or not limits_below(operator):
         return

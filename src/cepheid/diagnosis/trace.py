@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -13,7 +13,8 @@ from cepheid.diagnosis.edge_steps import EdgeTeller, watch_edges
 from cepheid.diagnosis.merging import merges
 from cepheid.diagnosis.steps import RunKey, RunStep, RunSteps, Teller, in_order, numbered
 from cepheid.diagnosis.tracing import read, watch_steps
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
+from cepheid.pattern.tree.nodes import Language
 from cepheid.pictures import html_table
 from cepheid.values.rows import Event
 
@@ -91,7 +92,7 @@ class Traced:
     """One query of a program and its events."""
 
     name: str
-    query: Bound
+    query: Runnable
     table: pa.Table
 
 
@@ -114,18 +115,33 @@ def make_trace(parts: Sequence[Traced], limit: int | None) -> Trace:
     return Trace(rows.add_column(0, "step", pa.array(range(1, rows.num_rows + 1), pa.int64())), left_out, seen, total)
 
 
-def watch(query: Bound, events: Sequence[Event], limit: int | None) -> tuple[RunSteps, int]:
+def watch(query: Runnable, events: Sequence[Event], limit: int | None) -> tuple[RunSteps, int]:
     """Run a query event by event until there are enough steps, and how many events that took."""
-    if query.automaton is not None:
-        by_arcs = ArcTeller(query, limit)
-        return by_arcs, watch_arcs(query, events, by_arcs)
-    if query.algebra is not None:
-        by_edges = EdgeTeller(query, limit)
-        return by_edges, watch_edges(query, events, by_edges)
+    return _WATCHED[query.language](query, events, limit)
+
+
+def _by_arcs(query: Runnable, events: Sequence[Event], limit: int | None) -> tuple[RunSteps, int]:
+    teller = ArcTeller(query, limit)
+    return teller, watch_arcs(query, events, teller)
+
+
+def _by_edges(query: Runnable, events: Sequence[Event], limit: int | None) -> tuple[RunSteps, int]:
+    teller = EdgeTeller(query, limit)
+    return teller, watch_edges(query, events, teller)
+
+
+def _by_components(query: Runnable, events: Sequence[Event], limit: int | None) -> tuple[RunSteps, int]:
     teller = Teller(query, limit)
     read_events = watch_steps(query, events, teller)
     teller.merge(merges(query, events[:read_events]))
     return teller, read_events
+
+
+_WATCHED: Mapping[Language, Callable[[Runnable, Sequence[Event], int | None], tuple[RunSteps, int]]] = {
+    Language.PATTERN: _by_components,
+    Language.AUTOMATON: _by_arcs,
+    Language.CESAR: _by_edges,
+}
 
 
 def _detail(step: RunStep, numbers: Mapping[RunKey, int]) -> str:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepheid.diagnosis.steps import Teller, key_of
 from cepheid.engine.machines.interpreted import Interpreted
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Output
 from cepheid.reference.interpreter import complete_runs
 from cepheid.reference.output import arrange, choose, may_start, partition_of, pass_having
@@ -23,7 +23,7 @@ from cepheid.values.value import Value
 PartitionKey = tuple[Value, ...]
 
 
-def watch_steps(query: Bound, events: Sequence[Event], teller: Teller) -> int:
+def watch_steps(query: Runnable, events: Sequence[Event], teller: Teller) -> int:
     """Run event by event until the teller has enough; how many events were read. What is given is told as well."""
     machine = Interpreted(query, teller)
     sees = sight_of(query)
@@ -37,12 +37,12 @@ def watch_steps(query: Bound, events: Sequence[Event], teller: Teller) -> int:
     return len(events)
 
 
-def watch_definition(query: Bound, table: pa.Table, watcher: Watcher) -> list[Run]:
+def watch_definition(query: Runnable, table: pa.Table, watcher: Watcher) -> list[Run]:
     """Run by the definition, depth first; the matches."""
     return give(query, complete_runs(query, table, None, watcher), watcher)
 
 
-def give(query: Bound, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
+def give(query: Runnable, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
     """The complete runs that are given (S9, S12, S24), with what becomes of the others."""
     ordered = sorted(runs, key=key_of)  # of equal matches the same one is kept, whatever found them first
     given = choose(query, arrange(query, ordered, watcher), None, watcher)
@@ -51,7 +51,7 @@ def give(query: Bound, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
     return given
 
 
-def give_certain(query: Bound, machine: Interpreted, now: int, watcher: Watcher) -> None:
+def give_certain(query: Runnable, machine: Interpreted, now: int, watcher: Watcher) -> None:
     """The same before all events are in: only what no event to come can change. now: all events before it are in."""
     for partition in machine.partitions.values():
         machine.decide(partition, now, now)
@@ -71,7 +71,7 @@ def give_certain(query: Bound, machine: Interpreted, now: int, watcher: Watcher)
         watcher.emitted(run)
 
 
-def by_partitions(query: Bound, instant: Sequence[Event]) -> dict[PartitionKey, list[Event]]:
+def by_partitions(query: Runnable, instant: Sequence[Event]) -> dict[PartitionKey, list[Event]]:
     """The events of an instant, by the partitions that they belong to."""
     found: dict[PartitionKey, list[Event]] = {}
     for event in instant:
@@ -81,6 +81,6 @@ def by_partitions(query: Bound, instant: Sequence[Event]) -> dict[PartitionKey, 
     return found
 
 
-def read(query: Bound, table: pa.Table) -> list[Event]:
+def read(query: Runnable, table: pa.Table) -> list[Event]:
     """The events of a table in their order."""
     return read_events(table, query.schema)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from cepheid.diagnosis.facts import EventFacts
 from cepheid.engine.encoding.arrow import flags_to_numpy, from_numpy, to_numpy
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.components import Component
 
 
@@ -24,7 +24,7 @@ class QueryColumns:
     numbers: those of the rows, where the table is a part of another one.
     """
 
-    query: Bound
+    query: Runnable
     table: pa.Table
     times: Any
     numbers: Any = None

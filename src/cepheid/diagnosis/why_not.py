@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 
@@ -10,10 +10,10 @@ from cepheid.diagnosis.expected import Expected, WhyNot
 from cepheid.diagnosis.named_rows import read_ends, read_named
 from cepheid.diagnosis.tracing import give
 from cepheid.diagnosis.why_not_arcs import ExpectedStretch
-from cepheid.errors import Span
-from cepheid.pattern.binding.bind import Bound
+from cepheid.errors import Span, UsageError
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.layout import Move
-from cepheid.pattern.tree.nodes import EventPattern, Output, QueryTree, Ties
+from cepheid.pattern.tree.nodes import EventPattern, Language, Output, QueryTree, Ties
 from cepheid.reference.negation import Absence
 from cepheid.reference.runs import Run, Runner, Waiting
 from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
@@ -21,18 +21,37 @@ from cepheid.values.bindings import NOTHING
 from cepheid.values.rows import Event, read_events
 
 
-def why_not(query: Bound, written: QueryTree, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
+def why_not(query: Runnable, written: QueryTree, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
     """The first rule against some rows as a match."""
-    rows = read_ends(table, named) if query.automaton is not None else read_named(query, table, named)
-    events = read_events(table, query.schema)
+    return _REASONS[query.language](query, written, table, named)
+
+
+def _of_automaton(query: Runnable, written: QueryTree, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
+    rows, events = read_ends(table, named), read_events(table, query.schema)
     by_row = {event.row: event for event in events}
-    if query.automaton is not None:
-        return ExpectedStretch(query, written, events, [(name, by_row[row]) for name, [row] in rows.items()]).answer()
+    return ExpectedStretch(query, written, events, [(name, by_row[row]) for name, [row] in rows.items()]).answer()
+
+
+def _of_pattern(query: Runnable, written: QueryTree, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
+    rows, events = read_named(query, table, named), read_events(table, query.schema)
+    by_row = {event.row: event for event in events}
     pairs = sorted(
         ((variable, by_row[row]) for variable, found in rows.items() for row in found),
         key=lambda pair: pair[1].position,
     )
     return _Case(query, written, events, pairs).answer()
+
+
+def _of_cesar(query: Runnable, written: QueryTree, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
+    message = "a result of a CESAR expression is an event of its own, and no rows of the input"
+    raise UsageError("CEP617", message, "trace(events) tells which condition refused which event, with its values")
+
+
+_REASONS: Mapping[Language, Callable[[Runnable, QueryTree, pa.Table, Mapping[str, object]], WhyNot]] = {
+    Language.PATTERN: _of_pattern,
+    Language.AUTOMATON: _of_automaton,
+    Language.CESAR: _of_cesar,
+}
 
 
 class _Case(Expected):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cepheid.diagnosis.arcs import arc_name
 from cepheid.diagnosis.expected import Expected, WhyNot
 from cepheid.errors import Span
-from cepheid.pattern.automata.bound import BoundArc
+from cepheid.front.automata.bound import BoundArc, automaton_in
 from cepheid.pattern.expressions.nodes import Expression
 from cepheid.pattern.tree.nodes import Fires
 from cepheid.pattern.tree.walk import conjuncts
@@ -79,9 +79,8 @@ class ExpectedStretch(Expected):
 
     def open(self, watcher: _Refusals, runs: Sequence[OwnAutomatonRun]) -> WhyNot:
         """No run is in a final state."""
-        assert self.query.automaton is not None
         states = " or ".join(dict.fromkeys(run.state for run in runs))
-        finals = " or ".join(self.query.automaton.finals)
+        finals = " or ".join(automaton_in(self.query).finals)
         message = f"after the last event it is in {states}, and a match ends in {finals}"
         closing = [one for one in watcher.found if one[0].fires in (Fires.NOTHING, Fires.END)]
         if closing:

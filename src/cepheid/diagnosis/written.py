@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from cepheid.errors import EvaluationError
+from cepheid.front.runnable import Runnable
 from cepheid.language import print_expression
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import spell
 from cepheid.pattern.expressions.timestamps import print_timestamp
@@ -50,7 +50,7 @@ def write_value(value: Value, type_: Type) -> str:
 class ConditionWriter:
     """Writes the values of one query's conditions."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Runnable) -> None:
         self.query = query
         self.compiler = Compiler(query)
         self._compiled: dict[int, tuple[ex.Expression, object]] = {}

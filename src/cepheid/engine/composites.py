@@ -9,15 +9,15 @@ import pyarrow as pa
 
 from cepheid.engine.matches.matches import Matches
 from cepheid.errors import BindError, EvaluationError, Span
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.algebra.flow import HIDDEN_START, MERGED_TYPE, RAW, is_hidden
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import END, START, Roles, Schema, make_schema
 from cepheid.pattern.expressions.declared import declared_type, how_to_declare
 from cepheid.pattern.expressions.types import FLOAT, INT, NUMERIC, STRING, Kind, from_arrow, plain
 from cepheid.pattern.tree.flow import EVENTS, StreamSource
 
 
-def composite_columns(query: Bound, roles: Roles) -> pa.Schema:
+def composite_columns(query: Runnable, roles: Roles) -> pa.Schema:
     """The columns of the events that a query makes; what a user-defined function returns has no type yet."""
     time = query.schema.columns[query.schema.roles.time].arrow
     start = HIDDEN_START if is_hidden(query.into) else START
@@ -32,7 +32,7 @@ def composite_schema(columns: pa.Schema, roles: Roles, order_by: tuple[str, ...]
     return make_schema(columns, replace(roles, order_by=order_by, types=None, type=roles.type or "type"), start)
 
 
-def composite_events(query: Bound, matches: Matches, roles: Roles) -> pa.Table:
+def composite_events(query: Runnable, matches: Matches, roles: Roles) -> pa.Table:
     """Matches as events: the time of one is its end, it carries its start, its type is the name of INTO."""
     table = matches.to_arrow()
     columns = {
@@ -44,7 +44,7 @@ def composite_events(query: Bound, matches: Matches, roles: Roles) -> pa.Table:
     return pa.table(columns)
 
 
-def schema_of(source: StreamSource, events: Schema, made: Mapping[str, Bound], roles: Roles) -> Schema:
+def schema_of(source: StreamSource, events: Schema, made: Mapping[str, Runnable], roles: Roles) -> Schema:
     """The schema of what a query reads. made: the queries whose composite events there are, by the name of INTO."""
     if source == EVENTS:
         return events
@@ -113,7 +113,7 @@ def _check_reserved(events: Schema) -> None:
         raise BindError("CEP314", message, "rename the column, or read the events and the composite events separately")
 
 
-def _declared(query: Bound, columns: pa.Schema) -> pa.Schema:
+def _declared(query: Runnable, columns: pa.Schema) -> pa.Schema:
     """The columns of composite events, with the types that user-defined functions declare."""
     for result in query.returns:
         if result.type.kind is Kind.ANY:
@@ -128,11 +128,11 @@ def _declared(query: Bound, columns: pa.Schema) -> pa.Schema:
     return columns
 
 
-def _span(query: Bound, column: str) -> Span | None:
+def _span(query: Runnable, column: str) -> Span | None:
     return next((result.expression.span for result in query.returns if result.name == column), None)
 
 
-def _merged_columns(parts: Mapping[str | None, pa.Schema], made: Mapping[str, Bound]) -> pa.Schema:
+def _merged_columns(parts: Mapping[str | None, pa.Schema], made: Mapping[str, Runnable]) -> pa.Schema:
     """The columns of all streams by name, in the order of FROM; those of one name have one type."""
     found: dict[str, tuple[pa.DataType, str | None]] = {}
     for stream, columns in parts.items():

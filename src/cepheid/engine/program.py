@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepheid.engine.composites import schema_of
+from cepheid.front.analysed import Analysed, Functions
+from cepheid.front.fronts import analyse, bind
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.algebra.flow import expand, is_hidden
-from cepheid.pattern.binding.analysis import Analysed, Functions, analyse
-from cepheid.pattern.binding.bind import Bound, bind
 from cepheid.pattern.binding.schema import Roles, Schema, make_schema
 from cepheid.pattern.expressions.aggregates import with_aggregates
 from cepheid.pattern.expressions.parameters import Params
@@ -51,14 +52,14 @@ class CompiledProgram:
         """The columns of the events, checked against the roles that the program gives them."""
         return make_schema(columns, self.roles)
 
-    def bind_readers(self, schema: Schema) -> list[Bound]:
+    def bind_readers(self, schema: Schema) -> list[Runnable]:
         """The queries that read the events alone, bound to these."""
         return [bind(query, schema, self.functions) for query, source in self.flow if source == EVENTS]
 
-    def bind(self, schema: Schema) -> list[Bound]:
+    def bind(self, schema: Schema) -> list[Runnable]:
         """Every query, bound to the events of a schema or to what other queries make of these."""
-        made: dict[str, Bound] = {}
-        bound: list[Bound] = []
+        made: dict[str, Runnable] = {}
+        bound: list[Runnable] = []
         for query, source in zip(self.queries, self.sources, strict=True):
             found = bind(query, schema_of(source, schema, made, self.roles), self.functions)
             bound.append(found)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cepheid.explain.table import table
+from cepheid.front.analysed import Analysed
+from cepheid.front.automata.registers import EVENT
+from cepheid.front.cesar.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge
+from cepheid.front.cesar.result import BoundAlgebra, algebra_in
+from cepheid.front.runnable import Runnable
 from cepheid.language import print_expression
 from cepheid.pattern.algebra.attributes import END, START
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge
-from cepheid.pattern.algebra.result import BoundAlgebra
-from cepheid.pattern.automata.registers import EVENT
-from cepheid.pattern.binding.analysis import Analysed
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.walk import substitute
 from cepheid.pictures import Edge, Graph, Node, NodeKind, Style
@@ -20,17 +20,18 @@ from cepheid.pictures import Edge, Graph, Node, NodeKind, Style
 _TIMES = {START: "start", END: "end", EVENT_START: f"{EVENT}.start", EVENT_END: f"{EVENT}.end"}
 
 
-def algebra_lines(query: Analysed, bound: Bound | None) -> Iterator[str]:
+def algebra_lines(query: Analysed, bound: Runnable | None) -> Iterator[str]:
     """The sections between the expression and its output."""
     if is_hidden(query.query.into):
         yield "Derived stream"
         yield f"  {query.query.into}: an operand that is not made of single events, which no automaton can wait for."
         yield "  It has an automaton of its own, whose results are events for the expression that reads it."
-    if bound is None or bound.algebra is None:
+    if bound is None:
         yield "Automaton"
         yield "  known with the columns of the events: explain(events) or explain(schema)"
         return
-    automaton = bound.algebra.automaton
+    algebra = algebra_in(bound)
+    automaton = algebra.automaton
     yield "Automaton"
     yield from table([_state(automaton, number) for number in range(len(automaton.states))]) or [
         "  no state: single events"
@@ -38,7 +39,7 @@ def algebra_lines(query: Analysed, bound: Bound | None) -> Iterator[str]:
     yield "Edges"
     yield from table([row for edge in automaton.edges for row in [_edge(edge)]])
     yield "Partition"
-    keys = ", ".join(bound.algebra.keys)
+    keys = ", ".join(algebra.keys)
     yield (
         f"  by {keys}: every wait asks for the value that its instance has"
         if keys

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from cepheid.explain.automaton_graph import automaton_graph
 from cepheid.explain.table import table
+from cepheid.front.analysed import Analysed
+from cepheid.front.automata.check import states_of
 from cepheid.language import print_expression, print_window
-from cepheid.pattern.automata.check import states_of
-from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires
 from cepheid.pictures import to_mermaid
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cepheid.explain.graph_title import graph_title
+from cepheid.front.analysed import Analysed
+from cepheid.front.automata.check import states_of
 from cepheid.language import print_expression
-from cepheid.pattern.automata.check import states_of
-from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires
 from cepheid.pictures import Edge, Graph, Node, NodeKind, Style
 

@@ -11,10 +11,10 @@ from cepheid.engine.encoding.scope_filter import ScopeFilter
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.explain.plan import decide_for, plan_lines
 from cepheid.explain.plan_graph import plan_graph
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.program import ScanProgram
 from cepheid.language import print_expression
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.walk import walk
 from cepheid.pictures import Graph
@@ -32,7 +32,7 @@ class Execution:
     graph: Graph | None = None
 
 
-def explain_execution(query: Bound, events: pa.Table | None, forced: PlanSpec) -> Execution:
+def explain_execution(query: Runnable, events: pa.Table | None, forced: PlanSpec) -> Execution:
     """How a bound query runs on some events."""
     compiled = CompiledQuery(query)
     decision = decide_for(compiled, events, forced)
@@ -50,7 +50,7 @@ def explain_execution(query: Bound, events: pa.Table | None, forced: PlanSpec) -
     return Execution(plan, (*lines, *_seen(query)), source, graph)
 
 
-def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
+def _runs(query: Runnable, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
     """The automaton."""
     if compiled.why_interpreted:
         called = _calls(query, "called for each run and event")
@@ -60,7 +60,7 @@ def _runs(query: Bound, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
     return (*lines, *_derived(compiled)), kernel.code.text
 
 
-def _seen(query: Bound) -> Iterator[str]:
+def _seen(query: Runnable) -> Iterator[str]:
     """How the condition of FROM is tested."""
     if query.scope is None:
         return
@@ -93,7 +93,7 @@ def _joined(join: Join) -> Iterator[str]:
         yield f"stack {stack.variable}: {what}; {when}; holds {held}"
 
 
-def _scanned(query: Bound, program: ScanProgram, kernel: ScanKernel, *, having: bool, tried: bool) -> Iterator[str]:
+def _scanned(query: Runnable, program: ScanProgram, kernel: ScanKernel, *, having: bool, tried: bool) -> Iterator[str]:
     states, registers = len(program.rooms), len(program.automaton.registers)
     yield f"on a generated kernel: {states} state{'s' * (states != 1)}, {registers} register{'s' * (registers != 1)}"
     for room in program.rooms:
@@ -111,13 +111,8 @@ def _scanned(query: Bound, program: ScanProgram, kernel: ScanKernel, *, having: 
     yield from _calls(query, "called once for each event of its type, before the kernel runs")
 
 
-def _calls(query: Bound, how: str) -> Iterator[str]:
-    own = () if query.automaton is None else query.automaton.expressions()
-    called = (
-        node.function
-        for c in (*query.conditions, *own)
-        for node in walk(c)
-        if isinstance(node, ex.Call | ex.AggregateCall)
-    )
+def _calls(query: Runnable, how: str) -> Iterator[str]:
+    conditions = (*query.conditions, *query.body.expressions())
+    called = (node.function for c in conditions for node in walk(c) if isinstance(node, ex.Call | ex.AggregateCall))
     names = {name for name in called if name in query.functions}
     yield from (f"user function {name}: {how}" for name in sorted(names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -16,18 +16,19 @@ from cepheid.explain.nondeterminism import bound as bound_of
 from cepheid.explain.nondeterminism import splits
 from cepheid.explain.pattern_graph import pattern_graph
 from cepheid.explain.table import table
+from cepheid.front.analysed import Analysed
+from cepheid.front.automata.check import VALID_UNTIL
+from cepheid.front.cesar.result import algebra_in
+from cepheid.front.runnable import Runnable
 from cepheid.language import print_expression, print_query, print_window
-from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.automata.check import VALID_UNTIL
-from cepheid.pattern.binding.analysis import Analysed
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.placement import TestedAt, place
 from cepheid.pattern.binding.schema import END, START
 from cepheid.pattern.expressions.nodes import Nth
 from cepheid.pattern.tree.components import Component
 from cepheid.pattern.tree.flow import EVENTS, StreamSource
 from cepheid.pattern.tree.layout import always_bound
-from cepheid.pattern.tree.nodes import AutomatonPattern, Output, QueryTree, Selection, Strategy, Ties
+from cepheid.pattern.tree.nodes import Language, Output, QueryTree, Selection, Strategy, Ties
+from cepheid.pattern.tree.walk import automaton_of
 from cepheid.pictures import Graph, can_draw, drawn, preformatted, to_mermaid, to_svg
 from cepheid.plan.spec import AUTO, PlanSpec
 
@@ -88,7 +89,7 @@ class Explanation:
 def explain_program(
     queries: Sequence[Analysed],
     sources: Sequence[StreamSource],
-    bound: Sequence[Bound] | None = None,
+    bound: Sequence[Runnable] | None = None,
     events: pa.Table | None = None,
     forced: PlanSpec = AUTO,
 ) -> Explanation:
@@ -136,13 +137,9 @@ def _drawn(graph: Graph) -> str:
     return to_svg(graph)
 
 
-def _automaton(query: Analysed, bound: Bound | None) -> Graph | None:
+def _automaton(query: Analysed, bound: Runnable | None) -> Graph | None:
     """The automaton of a query; that of a CESAR expression is known with the columns of the events."""
-    if isinstance(query.query.pattern, AutomatonPattern):
-        return automaton_graph(query, query.query.pattern)
-    if isinstance(query.query.pattern, Algebra):
-        return algebra_graph(bound.algebra) if bound is not None and bound.algebra is not None else None
-    return pattern_graph(query)
+    return _LANGUAGES[query.query.language].graph(query, bound)
 
 
 def _reads(source: StreamSource) -> str:
@@ -151,25 +148,23 @@ def _reads(source: StreamSource) -> str:
     return f", reads {' and '.join('the events' if name is None else name for name in source)}"
 
 
-def _lines(query: Analysed, title: str, bound: Bound | None) -> Iterator[str]:
+def _lines(query: Analysed, title: str, bound: Runnable | None) -> Iterator[str]:
     yield title
     yield from ("  " + line for line in normal_form(query).splitlines())
-    if isinstance(query.query.pattern, AutomatonPattern):
-        yield from automaton_lines(query, query.query.pattern)
-    elif isinstance(query.query.pattern, Algebra):
-        yield from algebra_lines(query, bound)
-        if bound is not None and bound.algebra is not None:
-            yield "Output"
-            yield f"  {', '.join(bound.match_schema().names)}"
-        return
-    else:
-        yield from _pattern_lines(query)
-    yield "Output"
+    language = _LANGUAGES[query.query.language]
+    yield from language.lines(query, bound)
+    columns = language.columns(query, bound)
+    if columns is not None:
+        yield "Output"
+        yield f"  {', '.join(columns)}"
+
+
+def _match_columns(query: Analysed, bound: Runnable | None) -> list[str]:
     columns = [r.name for r in query.query.returns] or [c.variable for c in query.positive]
-    yield f"  {', '.join([START, END, *columns])}"
+    return [START, END, *columns]
 
 
-def _pattern_lines(query: Analysed) -> Iterator[str]:
+def _pattern_lines(query: Analysed, bound: Runnable | None) -> Iterator[str]:
     yield "Components"
     yield from table([_component(query, c) for c in query.components.values()])
     yield "Predicates"
@@ -181,11 +176,15 @@ def _pattern_lines(query: Analysed) -> Iterator[str]:
 
 def normal_form(query: Analysed) -> str:
     """The query with every default written out."""
-    if isinstance(query.query.pattern, Algebra):
-        return print_query(query.query)
-    if isinstance(query.query.pattern, AutomatonPattern):
-        own = replace(query.query, returns=tuple(item for item in query.query.returns if item.name != VALID_UNTIL))
-        return _with_defaults(query, own)
+    return _LANGUAGES[query.query.language].normal_form(query)
+
+
+def _normal_automaton(query: Analysed) -> str:
+    written = tuple(item for item in query.query.returns if item.name != VALID_UNTIL)
+    return _with_defaults(query, replace(query.query, returns=written))
+
+
+def _normal_pattern(query: Analysed) -> str:
     groups: dict[Strategy, list[str]] = {}
     for variable, strategy in query.strategies.items():
         groups.setdefault(strategy, []).append(variable)
@@ -241,3 +240,33 @@ def sittings(query: Analysed) -> tuple[Sitting, ...]:
     if query.query.having is not None:
         found.append(Sitting("complete match", print_expression(query.query.having)))
     return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Explained:
+    """How queries of one language are explained.
+
+    lines: the sections between the normal form and the output. columns: those of a match; None: not known without a
+    schema.
+    """
+
+    normal_form: Callable[[Analysed], str]
+    lines: Callable[[Analysed, Runnable | None], Iterator[str]]
+    graph: Callable[[Analysed, Runnable | None], Graph | None]
+    columns: Callable[[Analysed, Runnable | None], Sequence[str] | None] = _match_columns
+
+
+_LANGUAGES: Mapping[Language, _Explained] = {
+    Language.PATTERN: _Explained(_normal_pattern, _pattern_lines, lambda query, _: pattern_graph(query)),
+    Language.AUTOMATON: _Explained(
+        _normal_automaton,
+        lambda query, _: automaton_lines(query, automaton_of(query.query)),
+        lambda query, _: automaton_graph(query, automaton_of(query.query)),
+    ),
+    Language.CESAR: _Explained(
+        lambda query: print_query(query.query),
+        algebra_lines,
+        lambda _, bound: None if bound is None else algebra_graph(algebra_in(bound)),
+        lambda _, bound: None if bound is None else bound.match_schema().names,
+    ),
+}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cepheid.front.analysed import Analysed
 from cepheid.language import print_expression, print_window
-from cepheid.pattern.binding.analysis import Analysed
 
 
 def graph_title(query: Analysed, first: Iterable[str] = (), conditions: Iterable[str] = ()) -> tuple[str, ...]:

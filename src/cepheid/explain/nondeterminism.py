@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cepheid.pattern.binding.analysis import Analysed
+from cepheid.front.analysed import Analysed
 from cepheid.pattern.tree.layout import Layout, Move, Place
 from cepheid.pattern.tree.nodes import Strategy
 

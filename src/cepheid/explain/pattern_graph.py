@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from cepheid.explain.graph_title import graph_title
+from cepheid.front.analysed import Analysed
 from cepheid.language import print_expression, print_window
-from cepheid.pattern.binding.analysis import Analysed
 from cepheid.pattern.binding.placement import TestedAt, place
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.layout import Mark, MarkAction, Move

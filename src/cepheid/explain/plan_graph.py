@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 
 import pyarrow as pa
@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import Decision
 from cepheid.errors import CepheidError
+from cepheid.front.runnable import Runnable
 from cepheid.language import print_expression
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.components import Component
+from cepheid.pattern.tree.nodes import Language
 from cepheid.pattern.tree.uses import uses
 from cepheid.pictures import Edge, Graph, Node, NodeKind
 from cepheid.plan.spec import PlanKind, order_of
@@ -34,20 +35,32 @@ def plan_graph(compiled: CompiledQuery, decision: Decision, events: pa.Table | N
     partitions = query.partitions.all
     if partitions:
         nodes.append(Node("partition", (f"by {', '.join(partitions)}", *_keys(query, events)), NodeKind.STAGE))
-    if query.automaton is not None or query.algebra is not None:
-        nodes.append(Node("automaton", ("automaton, event by event",), NodeKind.STAGE))
-    else:
-        expected = _expected(compiled, decision)
-        for number, component in enumerate(_ordered(compiled, decision)):
-            lines = [_told(component), *map(print_expression, _own(query, component))]
-            if component.variable in expected:
-                lines.append(f"expected: {expected[component.variable]}")
-            if events is not None:
-                lines += _counted(query, component, events)
-            nodes.append(Node(f"step{number}", tuple(lines), NodeKind.STAGE))
+    nodes += _STEPS[query.language](compiled, decision, events)
     nodes.append(Node("matches", ("matches",), NodeKind.SINK))
     edges = (Edge(one.name, other.name) for one, other in pairwise(nodes))
     return Graph(tuple(nodes), tuple(edges), (f"Plan: {decision.choice.told}", decision.reason))
+
+
+def _components(compiled: CompiledQuery, decision: Decision, events: pa.Table | None) -> Iterator[Node]:
+    query, expected = compiled.query, _expected(compiled, decision)
+    for number, component in enumerate(_ordered(compiled, decision)):
+        lines = [_told(component), *map(print_expression, _own(query, component))]
+        if component.variable in expected:
+            lines.append(f"expected: {expected[component.variable]}")
+        if events is not None:
+            lines += _counted(query, component, events)
+        yield Node(f"step{number}", tuple(lines), NodeKind.STAGE)
+
+
+def _one_automaton(compiled: CompiledQuery, decision: Decision, events: pa.Table | None) -> Iterator[Node]:
+    yield Node("automaton", ("automaton, event by event",), NodeKind.STAGE)
+
+
+_STEPS: Mapping[Language, Callable[[CompiledQuery, Decision, pa.Table | None], Iterator[Node]]] = {
+    Language.PATTERN: _components,
+    Language.AUTOMATON: _one_automaton,
+    Language.CESAR: _one_automaton,
+}
 
 
 def _ordered(compiled: CompiledQuery, decision: Decision) -> Iterator[Component]:
@@ -66,7 +79,7 @@ def _told(component: Component) -> str:
     return f"{'no ' if component.negated else ''}{component.variable}{'[]' * component.array}: {types}"
 
 
-def _own(query: Bound, component: Component) -> list[ex.Expression]:
+def _own(query: Runnable, component: Component) -> list[ex.Expression]:
     """The conditions that one event of a component meets or not."""
     found = [
         condition
@@ -94,7 +107,7 @@ def _expected(compiled: CompiledQuery, decision: Decision) -> dict[str, str]:
     return {stack.variable: f"{share * known.events:,.0f} ({100 * share:.3g} %)" for stack, share in shares}
 
 
-def _keys(query: Bound, events: pa.Table | None) -> Iterator[str]:
+def _keys(query: Runnable, events: pa.Table | None) -> Iterator[str]:
     """How many values the keys have."""
     known = () if events is None else (events.column(n) for n in query.partitions.all if n in events.column_names)
     for name, column in zip(query.partitions.all, known, strict=False):
@@ -103,7 +116,7 @@ def _keys(query: Bound, events: pa.Table | None) -> Iterator[str]:
             yield f"{count:,} value{'s' * (count != 1)} of {name}"
 
 
-def _counted(query: Bound, component: Component, events: pa.Table) -> Iterator[str]:
+def _counted(query: Runnable, component: Component, events: pa.Table) -> Iterator[str]:
     """How many events a component has, and how many of them pass its own conditions."""
     kind = query.schema.roles.type
     if kind is not None and component.types:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cepheid.errors import ParseError, Span
-from cepheid.pattern.automata.registers import EVENT, FIRST, LAST, REGISTER
+from cepheid.front.automata.registers import EVENT, FIRST, LAST, REGISTER
 from cepheid.pattern.expressions.nodes import Attribute, Element, Expression, Field, Index, Literal, Name, Nth, Rows
 from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.tree.components import name_events

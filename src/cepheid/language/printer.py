@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from functools import singledispatch
 from typing import NamedTuple
 
+from cepheid.front.automata.registers import REGISTER
 from cepheid.pattern.algebra.tree import Algebra
-from cepheid.pattern.automata.registers import REGISTER
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import spell
 from cepheid.pattern.expressions.paths import spell as spell_path

@@ -7,19 +7,20 @@ over several events as tests, and the events that must be absent as gaps between
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from cepheid.automaton.model import NotNative, Now, Test
 from cepheid.automaton.resolve import check_missing
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Type
 from cepheid.pattern.tree.nodes import (
     AnyOrder,
     Either,
     EventPattern,
+    Language,
     Maybe,
     Negation,
     Output,
@@ -72,7 +73,7 @@ class Joint:
 class Join:
     """A query as stacks that are joined; the positive ones come first, in the order of the text."""
 
-    query: Bound
+    query: Runnable
     stacks: tuple[Stack, ...]
     joints: tuple[Joint, ...]
     partitions: Partitioning
@@ -107,20 +108,25 @@ class Join:
         return any(not self.around(y)[1] for y in self.negated)
 
 
+_NOT_JOINED: Mapping[Language, str] = {
+    Language.PATTERN: "",
+    Language.AUTOMATON: "an automaton takes its events in order",
+    Language.CESAR: "a CESAR expression",
+}
+
+
 class NotJoined(Exception):  # noqa: N818  a reason, not an error
     """Why a query can't be run as a join."""
 
 
-def make_join(query: Bound, partition: tuple[str, ...] | None = None, *, late: bool = False) -> Join:
+def make_join(query: Runnable, partition: tuple[str, ...] | None = None, *, late: bool = False) -> Join:
     """A query as a join, or the reason why there is none.
 
     partition: the attributes of `[attr]` that split the stream; the others are compared while events are joined, or
     after all are (`late`). None: all of them split it.
     """
-    if query.algebra is not None:
-        raise NotJoined("a CESAR expression")
-    if query.automaton is not None:
-        raise NotJoined("an automaton takes its events in order")
+    if why := _NOT_JOINED[query.language]:
+        raise NotJoined(why)
     _check(query)
     stacks: list[tuple[EventPattern, int, bool]] = []
     groups = 0
@@ -147,7 +153,7 @@ def make_join(query: Bound, partition: tuple[str, ...] | None = None, *, late: b
     return join
 
 
-def _check(query: Bound) -> None:
+def _check(query: Runnable) -> None:
     strategies = set(query.strategies.values())
     if strategies - {Strategy.ANY}:
         other = next(s.value for s in Strategy if s in strategies - {Strategy.ANY})
@@ -193,7 +199,7 @@ def _event(pattern: PatternTree) -> EventPattern:
     raise NotJoined("AND of what are no single events")
 
 
-def _conditions(query: Bound) -> list[ex.Expression]:
+def _conditions(query: Runnable) -> list[ex.Expression]:
     """Every conjunct over variables, once."""
     placed = query.placement
     found = [c for conditions in placed.at_place.values() for _, c in conditions]
@@ -202,7 +208,7 @@ def _conditions(query: Bound) -> list[ex.Expression]:
 
 
 def _build(
-    query: Bound, parts: list[tuple[EventPattern, int, bool]], partition: tuple[str, ...] | None, late: bool
+    query: Runnable, parts: list[tuple[EventPattern, int, bool]], partition: tuple[str, ...] | None, late: bool
 ) -> Join:
     names = [event.variable or "" for event, _, _ in parts]
     alone: dict[str, list[Test]] = {name: [] for name in names}
@@ -264,7 +270,7 @@ def _build(
     return Join(query, stacks, tuple(joints), partitions)
 
 
-def _resolved(query: Bound, condition: ex.Expression, alone: str | None = None) -> Test:
+def _resolved(query: Runnable, condition: ex.Expression, alone: str | None = None) -> Test:
     """A conjunct with its references resolved. `alone`: the variable of the event at hand, where it reads no other."""
 
     def reference(node: ex.Expression) -> ex.Expression | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import Strategy
+from cepheid.pattern.tree.nodes import Language, Strategy
 from cepheid.pattern.tree.scope import EVENT
 from cepheid.pattern.tree.uses import uses
 from cepheid.pattern.tree.walk import conjuncts, rewrite, walk
@@ -28,11 +28,11 @@ class TakenEvents:
     conditions: tuple[ex.Expression, ...]
 
 
-def events_taken(query: Bound) -> tuple[TakenEvents, ...]:
+def events_taken(query: Runnable) -> tuple[TakenEvents, ...]:
     """What the arcs of a query can take. An event that is none of these changes nothing, wherever it comes."""
     seen = _seen(query)
     contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(query.strategies.values())
-    if query.automaton is not None or contiguous or query.counted:
+    if contiguous or query.counted:
         return (seen,)  # every event ends runs, or is counted
     shared = tuple(_same_values(query))
     return tuple(
@@ -43,18 +43,29 @@ def events_taken(query: Bound) -> tuple[TakenEvents, ...]:
     )
 
 
-def last_taken(query: Bound) -> tuple[TakenEvents, ...]:
-    """What the arcs can take that end a match, of a query that is no automaton of the user's own."""
+def last_taken(query: Runnable) -> tuple[TakenEvents, ...]:
+    """What the arcs can take that end a match, where the query says which these are."""
+    return _LAST[query.language](query)
+
+
+def _last_of_pattern(query: Runnable) -> tuple[TakenEvents, ...]:
     ends = {number for number, moves in enumerate(query.layout.moves) if any(move.target is None for move in moves)}
     arcs = (
         TakenEvents(_both(types, _seen(query).types), tuple(alone(conditions, query)))
         for number, types, conditions in _places(query)
         if number in ends
     )
-    return () if query.automaton is not None else tuple(dict.fromkeys(arcs))
+    return tuple(dict.fromkeys(arcs))
 
 
-def _seen(query: Bound) -> TakenEvents:
+_LAST: Mapping[Language, Callable[[Runnable], tuple[TakenEvents, ...]]] = {
+    Language.PATTERN: _last_of_pattern,
+    Language.AUTOMATON: lambda _: (),
+    Language.CESAR: lambda _: (),
+}
+
+
+def _seen(query: Runnable) -> TakenEvents:
     """The events that FROM lets through."""
     scope = query.scope
     if scope is None:
@@ -63,7 +74,7 @@ def _seen(query: Bound) -> TakenEvents:
     return TakenEvents(frozenset(scope.types) or None, tuple(alone(condition, query, EVENT)))
 
 
-def _arcs(query: Bound) -> Iterator[tuple[frozenset[str] | None, Sequence[ex.Expression]]]:
+def _arcs(query: Runnable) -> Iterator[tuple[frozenset[str] | None, Sequence[ex.Expression]]]:
     """The types and the conditions of each place of an event, and of each event that must be absent."""
     for _, types, conditions in _places(query):
         yield types, conditions
@@ -71,7 +82,7 @@ def _arcs(query: Bound) -> Iterator[tuple[frozenset[str] | None, Sequence[ex.Exp
         yield _types(query, absent.event.types), query.placement.of_witness.get(number, ())
 
 
-def _places(query: Bound) -> Iterator[tuple[int, frozenset[str] | None, Sequence[ex.Expression]]]:
+def _places(query: Runnable) -> Iterator[tuple[int, frozenset[str] | None, Sequence[ex.Expression]]]:
     """The number of each place of an event, its types and its conditions."""
     placement, layout = query.placement, query.layout
     for number, place in enumerate(layout.places):
@@ -86,7 +97,7 @@ def _places(query: Bound) -> Iterator[tuple[int, frozenset[str] | None, Sequence
             )
 
 
-def _types(query: Bound, types: Iterable[str]) -> frozenset[str] | None:
+def _types(query: Runnable, types: Iterable[str]) -> frozenset[str] | None:
     return None if query.schema.roles.type is None else frozenset(types) or None
 
 
@@ -94,7 +105,7 @@ def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset
     return one if other is None else other if one is None else one & other
 
 
-def _same_values(query: Bound) -> Iterator[ex.Expression]:
+def _same_values(query: Runnable) -> Iterator[ex.Expression]:
     """`[attr = 'v']`: every event that is taken has the value. Declared types may lack the attribute."""
     if query.schema.roles.types is not None:
         return
@@ -108,7 +119,7 @@ def _same_values(query: Bound) -> Iterator[ex.Expression]:
             yield ex.IsNull(attribute, negated=True)
 
 
-def alone(conditions: Iterable[ex.Expression], query: Bound, variable: str | None = None) -> Iterator[ex.Expression]:
+def alone(conditions: Iterable[ex.Expression], query: Runnable, variable: str | None = None) -> Iterator[ex.Expression]:
     """Those of some conditions that read one event and nothing else, written with `e`.
 
     Where types are declared none is used: what an event lacks makes a condition TRUE (S3). Nor is one with a function

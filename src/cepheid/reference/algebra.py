@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
 
-from cepheid.pattern.algebra import bound as b
+from cepheid.front.cesar import bound as b
+from cepheid.front.cesar.result import algebra_in
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.algebra.attributes import END, START, last_of
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Type
 from cepheid.values.bindings import Bindings
@@ -22,16 +23,15 @@ Scope = Mapping[str, Value]
 """What an expression reads: attributes, those of the step before, and the times."""
 
 
-def interpret_algebra(query: Bound, table: pa.Table) -> list[Fact]:
+def interpret_algebra(query: Runnable, table: pa.Table) -> list[Fact]:
     """The results of a CESAR expression on a table of its schema."""
-    assert query.algebra is not None
-    return list(AlgebraReference(query, table).stream(query.algebra.term).values())
+    return list(AlgebraReference(query, table).stream(algebra_in(query).term).values())
 
 
 class AlgebraReference:
     """The operators as set comprehensions, over the events of one table."""
 
-    def __init__(self, query: Bound, table: pa.Table) -> None:
+    def __init__(self, query: Runnable, table: pa.Table) -> None:
         self.tools = Tools(query)
         self.events = read_rows(table, query.schema)
 
@@ -121,7 +121,7 @@ class IterationStep:
 class Tools:
     """The expressions of a query as functions, and its events as facts."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Runnable) -> None:
         self.query = query
         self.compiler = Compiler(query, output=True)
         self.tick = query.schema.tick

@@ -29,7 +29,7 @@ from cepheid.automaton.model import (
     Time,
     Witnessed,
 )
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import ANY
 from cepheid.reference.partition import Substream
@@ -59,7 +59,7 @@ class AutomatonRunner:
     """An automaton on the events of one partition."""
 
     automaton: RegisterAutomaton
-    query: Bound
+    query: Runnable
     partition: Substream
     runs: list[AutomatonRun] = field(default_factory=list)
     matches: set[tuple[Binding, ...]] = field(default_factory=set)

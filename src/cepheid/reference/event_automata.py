@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from cepheid.pattern.algebra.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge
-from cepheid.pattern.automata.registers import EVENT
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.registers import EVENT
+from cepheid.front.cesar.linear import EVENT_END, EVENT_START, EventAutomaton, LinearEdge
+from cepheid.front.runnable import Runnable
 from cepheid.reference.watching_arcs import UNSEEN, EdgeWatcher
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
@@ -31,7 +31,7 @@ class Instance:
 class EventRunner:
     """An automaton that can be stepped through, one instant after the other."""
 
-    def __init__(self, query: Bound, automaton: EventAutomaton, watcher: EdgeWatcher = UNSEEN) -> None:
+    def __init__(self, query: Runnable, automaton: EventAutomaton, watcher: EdgeWatcher = UNSEEN) -> None:
         self.automaton = automaton
         self.watcher = watcher
         self.tick = query.schema.tick
@@ -87,7 +87,7 @@ class EventRunner:
 class _Edge:
     """An edge as functions."""
 
-    def __init__(self, query: Bound, automaton: EventAutomaton, edge: LinearEdge) -> None:
+    def __init__(self, query: Runnable, automaton: EventAutomaton, edge: LinearEdge) -> None:
         compiler = Compiler(query, output=True)
         self.edge = edge
         self._decides = [compiler.condition(condition) for condition in edge.decides]

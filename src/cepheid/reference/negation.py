@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Ties
 from cepheid.pattern.tree.uses import uses
 from cepheid.reference.runs import Gap, Run, Runner
@@ -16,7 +16,7 @@ from cepheid.values.rows import Event
 class Absence:
     """The negated components of a query."""
 
-    def __init__(self, query: Bound, runner: Runner) -> None:
+    def __init__(self, query: Runnable, runner: Runner) -> None:
         self.query = query
         self.runner = runner
         compiler = Compiler(query)

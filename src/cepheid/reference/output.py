@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.reference.partition import UNSET
 from cepheid.reference.runs import Run
@@ -17,7 +17,7 @@ from cepheid.values.rows import Event
 from cepheid.values.value import Value
 
 
-def arrange(query: Bound, runs: Iterable[Run], watcher: Watcher = SILENT) -> list[Run]:
+def arrange(query: Runnable, runs: Iterable[Run], watcher: Watcher = SILENT) -> list[Run]:
     """Complete runs as matches: without repetition, ordered by end, start, then positions (S9)."""
     variables = [component.variable for component in query.positive]
 
@@ -37,21 +37,21 @@ def arrange(query: Bound, runs: Iterable[Run], watcher: Watcher = SILENT) -> lis
     return list(unique.values())
 
 
-def _at(query: Bound, event: Event) -> int:
+def _at(query: Runnable, event: Event) -> int:
     return event.time if query.ties is Ties.SIMULTANEOUS else event.position
 
 
-def start_of(query: Bound, run: Run) -> int:
+def start_of(query: Runnable, run: Run) -> int:
     """Where a run starts, as the order of matches counts it."""
     return _at(query, run.selected[0])
 
 
-def end_of(query: Bound, run: Run) -> int:
+def end_of(query: Runnable, run: Run) -> int:
     """Where a complete run ends, as the order of matches counts it."""
     return _at(query, run.selected[-1])
 
 
-def _interval(query: Bound, first: Event, last: Event) -> tuple[int, int]:
+def _interval(query: Runnable, first: Event, last: Event) -> tuple[int, int]:
     """From where to where a match reaches; a composite event reaches back to its start (S13)."""
     if query.schema.start is not None:
         return first.start, last.time
@@ -74,27 +74,27 @@ Partition = tuple[Value, ...]
 Busy = dict[Partition, TakenSpan]
 
 
-def partition_of(query: Bound, run: Run) -> Partition:
+def partition_of(query: Runnable, run: Run) -> Partition:
     """The partition of a complete run: PARTITION BY and `[attr]`."""
     first = run.selected[0]
     agreed = (UNKNOWN if value is UNSET else group_key(value) for value in run.key)
     return tuple(group_key(first.values[name]) for name in query.partition_by), *agreed
 
 
-def may_start(query: Bound, run: Run, taken: TakenSpan | None) -> bool:
+def may_start(query: Runnable, run: Run, taken: TakenSpan | None) -> bool:
     """Whether a run starts after the last match that was given, and when its cooldown is over."""
     first = run.selected[0]
     start, _ = _interval(query, first, first)
     return taken is None or (start > taken.end and (first.time if query.schema.start is None else start) >= taken.free)
 
 
-def take(query: Bound, run: Run) -> TakenSpan:
+def take(query: Runnable, run: Run) -> TakenSpan:
     """What a partition is taken by when a run is given."""
     last = run.selected[-1]
     return TakenSpan(_interval(query, last, last)[1], last.time + query.cooldown)
 
 
-def pass_having(query: Bound, runs: Sequence[Run], watcher: Watcher = SILENT) -> list[Run]:
+def pass_having(query: Runnable, runs: Sequence[Run], watcher: Watcher = SILENT) -> list[Run]:
     """The complete runs that HAVING lets pass."""
     if query.having is None:
         return list(runs)
@@ -108,7 +108,7 @@ def pass_having(query: Bound, runs: Sequence[Run], watcher: Watcher = SILENT) ->
     return passed
 
 
-def choose(query: Bound, runs: Sequence[Run], busy: Busy | None = None, watcher: Watcher = SILENT) -> list[Run]:
+def choose(query: Runnable, runs: Sequence[Run], busy: Busy | None = None, watcher: Watcher = SILENT) -> list[Run]:
     """HAVING, then NON_OVERLAP or LONGEST: per partition, those that start after the end of the last one taken."""
     runs = pass_having(query, runs, watcher)
     if query.output is Output.ALL:
@@ -130,12 +130,12 @@ def choose(query: Bound, runs: Sequence[Run], busy: Busy | None = None, watcher:
     return arrange(query, chosen)
 
 
-def preference(query: Bound, run: Run) -> tuple[int, int]:
+def preference(query: Runnable, run: Run) -> tuple[int, int]:
     """S24: the earliest start, then the latest end; what follows is the order of S9."""
     return start_of(query, run), -end_of(query, run)
 
 
-def results(query: Bound, runs: Sequence[Run]) -> list[Match]:
+def results(query: Runnable, runs: Sequence[Run]) -> list[Match]:
     """The rows and RETURN values of matches."""
     compiler = Compiler(query, output=True)
     columns = [compiler.result(r.expression) for r in query.returns]

@@ -8,9 +8,9 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from cepheid.pattern.automata.bound import BoundArc
-from cepheid.pattern.automata.registers import EVENT, FIRST, LAST
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.bound import BoundArc, automaton_in
+from cepheid.front.automata.registers import EVENT, FIRST, LAST
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Type
 from cepheid.pattern.tree.nodes import Fires, Ties
@@ -52,15 +52,15 @@ class Accepted:
 class ArcStep:
     """An arc as functions of an event and a register."""
 
-    def __init__(self, query: Bound, arc: BoundArc) -> None:
-        assert query.automaton is not None
+    def __init__(self, query: Runnable, arc: BoundArc) -> None:
+        automaton = automaton_in(query)
         compiler, given = Compiler(query), Compiler(query, output=True)  # a missing attribute is assigned as NULL
         self.arc = arc
         self.tick = query.schema.tick
-        self.slots = [slot.name for slot in query.automaton.slots]
+        self.slots = [slot.name for slot in automaton.slots]
         self.typed = query.schema.roles.type is not None and bool(arc.types)
         self.fence = compiler.condition(arc.condition) if arc.condition is not None else lambda _: True
-        types = {slot.name: slot.type for slot in query.automaton.slots}
+        types = {slot.name: slot.type for slot in automaton.slots}
         self.transfer = {
             name: _transfer(given, value, types[name] if query.functions else None)
             for name, value in arc.assigns.items()
@@ -96,14 +96,14 @@ def _transfer(compiler: Compiler, value: ex.Expression, type_: Type | None) -> E
 class OwnAutomaton:
     """An automaton that can be stepped through."""
 
-    def __init__(self, query: Bound, watcher: ArcWatcher = UNWATCHED) -> None:
-        assert query.automaton is not None
+    def __init__(self, query: Runnable, watcher: ArcWatcher = UNWATCHED) -> None:
+        automaton = automaton_in(query)
         self.query = query
         self.watcher = watcher
-        self.finals = query.automaton.finals
-        self.start = query.automaton.start
-        self.initial: Register = tuple(slot.initial.value for slot in query.automaton.slots)
-        self.steps = [ArcStep(query, arc) for arc in query.automaton.arcs]
+        self.finals = automaton.finals
+        self.start = automaton.start
+        self.initial: Register = tuple(slot.initial.value for slot in automaton.slots)
+        self.steps = [ArcStep(query, arc) for arc in automaton.arcs]
 
     def closed(
         self, state: str, register: Register, moment: int, by: tuple[BoundArc, ...] = ()
@@ -260,14 +260,14 @@ def match_identity(match: Accepted) -> object:
     return match.first.position, match.last.position, tuple(map(group_key, match.register))
 
 
-def instants(query: Bound, events: Sequence[Event]) -> Iterator[Instant]:
+def instants(query: Runnable, events: Sequence[Event]) -> Iterator[Instant]:
     """Events one by one, or all of a time together."""
     if query.ties is Ties.ORDERED:
         return ((event,) for event in events)
     return (tuple(group) for _, group in groupby(events, key=lambda event: event.time))
 
 
-def interpret_automaton(query: Bound, table: pa.Table, horizon: int | None = None) -> list[Match]:
+def interpret_automaton(query: Runnable, table: pa.Table, horizon: int | None = None) -> list[Match]:
     """All matches of an automaton in a table.
 
     horizon: the time in nanoseconds until when it is known that nothing comes; None: the end of the table.
@@ -282,7 +282,7 @@ def interpret_automaton(query: Bound, table: pa.Table, horizon: int | None = Non
     return given(query, found)
 
 
-def given(query: Bound, found: Sequence[Accepted]) -> list[Match]:
+def given(query: Runnable, found: Sequence[Accepted]) -> list[Match]:
     """Matches in the order of S9, those that HAVING lets pass, with the columns of RETURN."""
     compiler = Compiler(query, output=True)
     columns = [compiler.result(result.expression) for result in query.returns]
@@ -297,7 +297,7 @@ def given(query: Bound, found: Sequence[Accepted]) -> list[Match]:
     ]
 
 
-def passing(query: Bound, found: Sequence[Accepted]) -> list[Accepted]:
+def passing(query: Runnable, found: Sequence[Accepted]) -> list[Accepted]:
     """Those that HAVING lets pass, in the order of S9."""
     ordered = sorted(found, key=lambda one: _rank(query, one))
     if query.having is None:
@@ -306,16 +306,15 @@ def passing(query: Bound, found: Sequence[Accepted]) -> list[Accepted]:
     return [one for one in ordered if holds(match_bindings(query, one))]
 
 
-def match_bindings(query: Bound, match: Accepted) -> Bindings:
+def match_bindings(query: Runnable, match: Accepted) -> Bindings:
     """What HAVING and RETURN read."""
-    assert query.automaton is not None
-    names = (slot.name for slot in query.automaton.slots)
+    names = (slot.name for slot in automaton_in(query).slots)
     ends = {FIRST: match.first, LAST: match.last}
     every = {name: (event,) for name, event in ends.items()}
     return Bindings(every, ends, dict(zip(names, match.register, strict=True)))
 
 
-def _rank(query: Bound, match: Accepted) -> tuple[object, ...]:
+def _rank(query: Runnable, match: Accepted) -> tuple[object, ...]:
     ends: tuple[object, ...] = (match.last.position, match.first.position)
     if query.ties is Ties.SIMULTANEOUS:
         ends = (match.last.time, match.first.time, *ends)

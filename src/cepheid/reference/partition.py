@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.values.comparison import equal
 from cepheid.values.partitions import partition_key
@@ -21,7 +21,7 @@ Key = tuple[Value, ...]
 class Agreement:
     """The `[attr]` tests of a query."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Runnable) -> None:
         self.schema = query.schema
         self.tests = query.same
         self.unset: Key = (UNSET,) * len(self.tests)
@@ -69,7 +69,7 @@ class Substream:
         return bisect_left(self.positions, position)
 
 
-def substreams(query: Bound, events: Sequence[Event]) -> Iterator[Substream]:
+def substreams(query: Runnable, events: Sequence[Event]) -> Iterator[Substream]:
     """The events of each partition."""
     partitions = query.partitions
     groups: dict[tuple[Value, ...], list[Event]] = {}

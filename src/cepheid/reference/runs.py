@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions.nodes import Expression, Nth
 from cepheid.pattern.lints.subsets import too_many_runs
@@ -81,7 +81,7 @@ class Waiting:
 class Runner:
     """All runs of a query over one substream."""
 
-    def __init__(self, query: Bound, substream: Substream, watcher: Watcher = SILENT) -> None:
+    def __init__(self, query: Runnable, substream: Substream, watcher: Watcher = SILENT) -> None:
         self.query = query
         self.stream = substream
         self.watcher = watcher
@@ -352,7 +352,7 @@ def _waits(moves: Sequence[Move]) -> Iterator[Wait]:
 class Conditions:
     """The conjuncts of WHERE, compiled, where they sit (S5)."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Runnable) -> None:
         compiler = Compiler(query)
         placement = query.placement
         self.constant = [compiler.condition(c) for c in placement.constant]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cepheid.pattern.algebra.linear import LinearEdge
-from cepheid.pattern.automata.bound import BoundArc
+from cepheid.front.automata.bound import BoundArc
+from cepheid.front.cesar.linear import LinearEdge
 from cepheid.values.bindings import Bindings
 from cepheid.values.rows import Event
 

@@ -10,7 +10,7 @@ from cepheid.api import Query
 from cepheid.engine.matches.changes import OP
 from cepheid.engine.matches.long_form import long_schema
 from cepheid.errors import BindError, PatternError, UsageError, did_you_mean
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import MATCH_ID
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.declared import declared_type, how_to_declare
@@ -82,7 +82,7 @@ def _spark_type(arrow: pa.DataType) -> pa.DataType:
     return arrow
 
 
-def _declared_type(bound: Bound, expression: ex.Expression) -> pa.DataType:
+def _declared_type(bound: Runnable, expression: ex.Expression) -> pa.DataType:
     """Return the type that a user-defined function declares, because Spark needs types before there are values."""
     name, declared = declared_type(expression, bound.functions)
     if declared is not None:

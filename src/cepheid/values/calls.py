@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.functions import PARTS
 from cepheid.pattern.expressions.types import Kind, zone_of
@@ -14,7 +14,7 @@ from cepheid.values.user_functions import UserTime, as_python, called
 from cepheid.values.value import Value
 
 
-def call(node: ex.Call, arguments: Sequence[Evaluator], query: Bound) -> Evaluator:
+def call(node: ex.Call, arguments: Sequence[Evaluator], query: Runnable) -> Evaluator:
     """The function of a call, from those of its arguments."""
     name = node.function
     if name in query.functions:
@@ -37,7 +37,7 @@ def call(node: ex.Call, arguments: Sequence[Evaluator], query: Bound) -> Evaluat
     return evaluate
 
 
-def aggregation(node: ex.AggregateCall, query: Bound) -> Callable[[Sequence[Value]], Value]:
+def aggregation(node: ex.AggregateCall, query: Runnable) -> Callable[[Sequence[Value]], Value]:
     """What is made of the values that are not NULL, in order."""
     aggregate = functions.AGGREGATES.get(node.function) or _user_aggregate(node, query)
     if node.function == "collect":
@@ -50,7 +50,7 @@ def aggregation(node: ex.AggregateCall, query: Bound) -> Callable[[Sequence[Valu
     return lambda items: aggregate(functions.distinct(items))
 
 
-def _user_aggregate(node: ex.AggregateCall, query: Bound) -> Callable[[Sequence[Value]], Value]:
+def _user_aggregate(node: ex.AggregateCall, query: Runnable) -> Callable[[Sequence[Value]], Value]:
     function, out = query.functions[node.function], as_python(query.typer.check(node.argument)[1])
     return lambda items: called(node, function, [[out(item) for item in items]])
 
@@ -60,7 +60,7 @@ def _originals(items: Sequence[Value]) -> list[Value]:
     return [item.original if isinstance(item, UserTime) else item for item in items]
 
 
-def _user_call(node: ex.Call, arguments: Sequence[Evaluator], query: Bound) -> Evaluator:
+def _user_call(node: ex.Call, arguments: Sequence[Evaluator], query: Runnable) -> Evaluator:
     function = query.functions[node.function]
     outward = [as_python(query.typer.check(argument)[1]) for argument in node.arguments]
 
@@ -72,7 +72,7 @@ def _user_call(node: ex.Call, arguments: Sequence[Evaluator], query: Bound) -> E
 
 
 def _calendar_call(
-    function: Callable[[int], Value], node: ex.Expression, argument: Evaluator, query: Bound
+    function: Callable[[int], Value], node: ex.Expression, argument: Evaluator, query: Runnable
 ) -> Evaluator:
     type_ = query.typer.check(node)[1]
     scale = calendar.DAY if type_.kind is Kind.DATE else 1
@@ -92,7 +92,7 @@ def calendar_field(node: ex.Call) -> str:
     return {"second": "seconds"}.get(name := PARTS[str(unit.value)], name)
 
 
-def _truncation(node: ex.Call, arguments: Sequence[Evaluator], query: Bound) -> Evaluator:
+def _truncation(node: ex.Call, arguments: Sequence[Evaluator], query: Runnable) -> Evaluator:
     of_day = node.function == "trunc"
     (unit, moment) = reversed(node.arguments) if of_day else node.arguments
     word, zone = str(getattr(unit, "value", None)), zone_of(query.typer.check(moment)[1])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import singledispatchmethod
 
 from cepheid.errors import EvaluationError
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.nested import key_type
 from cepheid.pattern.expressions.types import DURATION, Kind
@@ -37,7 +37,7 @@ class Compiler:
     where an attribute that the type of its event lacks is NULL.
     """
 
-    def __init__(self, query: Bound, *, output: bool = False) -> None:
+    def __init__(self, query: Runnable, *, output: bool = False) -> None:
         self.query = query
         self.output = output
         self.declared = query.schema.roles.types is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.partitioning import Partitioning as Partitioning
 from cepheid.values.keys import group_key
 from cepheid.values.rows import Event
@@ -16,6 +16,6 @@ def partition_key(partitions: Partitioning, event: Event) -> tuple[Value, ...] |
     return tuple(group_key(event.values[name]) for name in partitions.all)
 
 
-def partition_of(query: Bound) -> Partitioning:
+def partition_of(query: Runnable) -> Partitioning:
     """How the events of a query are split."""
     return query.partitions

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.scope import EVENT
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event
 
 
-def sight_of(query: Bound) -> Callable[[Event], bool]:
+def sight_of(query: Runnable) -> Callable[[Event], bool]:
     """The test of an event by FROM: its types and its condition, which must be TRUE."""
     scope = query.scope
     if scope is None:

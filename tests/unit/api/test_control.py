@@ -11,7 +11,7 @@ import cepheid as cep
 from cepheid.engine.session.control import ControlDecision, ControlRow, decide, read_row
 from cepheid.engine.session.history import AnyChange
 from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQuery
-from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.tree.nodes import Fires
 
 QUERY = cep.Query("AUTOMATON a -> b ARC up: a -> b WHEN e.x > 5", type=None)

@@ -12,9 +12,8 @@ import pytest
 
 import cepheid as cep
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.front.fronts import analyse, bind
 from cepheid.language import parse
-from cepheid.pattern.binding.analysis import analyse
-from cepheid.pattern.binding.bind import bind
 from cepheid.pattern.binding.schema import Roles, make_schema
 
 START = datetime(2024, 3, 1, tzinfo=UTC)

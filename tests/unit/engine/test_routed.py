@@ -15,10 +15,10 @@ from cepheid.engine.many.routed.variants import Share, VariedTemplate
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.rows import arrival_of
+from cepheid.front.templates.parameters import parameters, shapes, window_parameter
+from cepheid.front.templates.rule_columns import NotJoinedError
 from cepheid.language import parse
 from cepheid.pattern.binding.schema import Roles, make_schema
-from cepheid.pattern.templates.parameters import parameters, shapes, window_parameter
-from cepheid.pattern.templates.rule_columns import NotJoinedError
 from cepheid.plan.spec import AUTO
 
 EVENTS = pa.table(

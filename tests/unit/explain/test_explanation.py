@@ -4,8 +4,9 @@ import pytest
 
 import cepheid as cep
 from cepheid.explain.nondeterminism import bound, splits
+from cepheid.front.analysed import Analysed
+from cepheid.front.fronts import analyse
 from cepheid.language import parse
-from cepheid.pattern.binding.analysis import Analysed, analyse
 from cepheid.pattern.binding.schema import Roles
 
 

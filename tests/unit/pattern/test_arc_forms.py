@@ -3,8 +3,8 @@
 import pytest
 
 import cepheid as cep
-from cepheid.engine.planning.lifetimes import TimedAutomaton
-from cepheid.pattern.automata.arc_forms import form_of, marked
+from cepheid.engine.planning.lifetimes import TimedArcs
+from cepheid.front.automata.arc_forms import form_of, marked
 from cepheid.pattern.binding.schema import make_schema
 
 QUERY = cep.Query("AUTOMATON a -> b REGISTER x DOUBLE = 0.0, n INT = 0 ARC a -> b", type=None)
@@ -39,9 +39,9 @@ def test_that_one_arc_is_bound_for_all_of_a_form() -> None:
     schema = make_schema(QUERY._table_of(EVENTS).schema, QUERY.compiled.roles)
     found = QUERY.with_log(log, schema)
     assert len(found.compiled.queries[0].query.pattern.arcs) == 2  # type: ignore[union-attr]
-    timed = found._cache.query(0, schema).query.automaton
-    assert isinstance(timed, TimedAutomaton)
-    (*expected, rest) = QUERY.changed(log, schema)._cache.query(0, schema).query.automaton.arcs  # type: ignore[union-attr]
+    timed = found._cache.query(0, schema).query.body
+    assert isinstance(timed.arcs, TimedArcs)
+    (*expected, rest) = QUERY.changed(log, schema)._cache.query(0, schema).query.body.arcs  # type: ignore[union-attr]
     assert list(timed.arcs) == expected
     assert (rest.source, rest.target) == ("b", "b")  # never taken: sessions keep what is in a state by it
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from cepheid import Query
-from cepheid.pattern.binding import analysis
+from cepheid.front.sase import analyse
 from cepheid.pattern.tree.layout import Layout, lay_out
 from cepheid.pattern.tree.nodes import AnyOrder, Either, PatternTree, Seq, Strategy
 from cepheid.pattern.tree.walk import rewrite
@@ -73,7 +73,7 @@ def test_that_sharing_changes_no_match(
         text = f"PATTERN {pattern} WHERE {strategy} {{ {same}{where} }} WITHIN 7 TIES {ties}"
         shared = Query(text)
         with monkeypatch.context() as patch:
-            patch.setattr(analysis, "lay_out", lay_out_in_full)
+            patch.setattr(analyse, "lay_out", lay_out_in_full)
             in_full = Query(text)
         for seed in range(2):
             events = stream(seed)

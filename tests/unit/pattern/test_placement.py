@@ -4,8 +4,9 @@ import pytest
 
 from cepheid import PatternError
 from cepheid.explain.explanation import sittings
+from cepheid.front.analysed import Analysed
+from cepheid.front.fronts import analyse
 from cepheid.language import parse
-from cepheid.pattern.binding.analysis import Analysed, analyse
 from cepheid.pattern.binding.schema import Roles
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from cepheid import Query, UsageError
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.plan.join import MAX_STACKS, Join, NotJoined, make_join
 
 SCHEMA = pa.schema(
@@ -20,7 +20,7 @@ def quiet(recwarn: pytest.WarningsRecorder) -> None:
     """Some of these match every subset of the events, of which the query warns."""
 
 
-def bound(text: str, **options: object) -> Bound:
+def bound(text: str, **options: object) -> Runnable:
     query = Query(f"PATTERN {text}", **options)  # type: ignore[arg-type]
     return query.compiled.bind(query.compiled.schema(SCHEMA))[0]
 

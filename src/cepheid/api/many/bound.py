@@ -19,10 +19,10 @@ from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.routed.variants import VariedTemplate
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError
+from cepheid.front.templates.rule_columns import NotJoinedError
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.parameter_uses import window_uses
 from cepheid.pattern.expressions.types import Kind, from_arrow
-from cepheid.pattern.templates.rule_columns import NotJoinedError
 
 
 def check_bound(rules: RuleSet, options: SharedOptions, schema: Schema, problems: Problems) -> None:

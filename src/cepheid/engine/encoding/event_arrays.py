@@ -9,8 +9,8 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.masks import evaluate_mask
 from cepheid.engine.encoding.partitions import PartitionIndex
 from cepheid.errors import CepheidError
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact, Mask, PieceBits, PieceValues
-from cepheid.pattern.binding.bind import Bound
 
 Errors = dict[int, CepheidError]
 """What could not be computed, by the event."""
@@ -18,7 +18,7 @@ Reader = Callable[[Batch, Errors], Any]
 """Gives an array of the events of a batch, or of what is known of their types."""
 
 
-def reader(wanted: EventArray, query: Bound, partitions: PartitionIndex, types: Sequence[str]) -> Reader:
+def reader(wanted: EventArray, query: Runnable, partitions: PartitionIndex, types: Sequence[str]) -> Reader:
     """What reads the array of a parameter."""
     match wanted.holds:
         case PieceValues(column=column):
@@ -48,7 +48,7 @@ def reader(wanted: EventArray, query: Bound, partitions: PartitionIndex, types: 
     raise TypeError(f"no array for {wanted!r}")
 
 
-def _mask_reader(mask: Mask, query: Bound) -> Reader:
+def _mask_reader(mask: Mask, query: Runnable) -> Reader:
     def read(batch: Batch, errors: Errors) -> Any:
         # Once for a batch, even if a machine goes over it in several steps.
         return batch.once_for(read, lambda: evaluate_mask(query, batch, mask, errors))

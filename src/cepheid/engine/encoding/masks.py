@@ -12,8 +12,8 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import as_dictionary, take_codes, type_numbers
 from cepheid.errors import CepheidError, EvaluationError
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.arguments import Mask
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind
@@ -23,7 +23,7 @@ from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import read_rows
 
 
-def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> Any:
+def evaluate_mask(query: Runnable, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> Any:
     """Where a condition on one event holds: 1; 2 where it could not be computed, and `errors` says why."""
     component = query.components.get(wanted.variable)  # an automaton of one's own has none for its events
     found = np.zeros(len(batch), np.uint8)
@@ -36,7 +36,7 @@ def evaluate_mask(query: Bound, batch: Batch, wanted: Mask, errors: dict[int, Ce
 
 
 def answers(
-    query: Bound, batch: Batch, condition: ex.Expression, variable: str, rows: Any, errors: dict[int, CepheidError]
+    query: Runnable, batch: Batch, condition: ex.Expression, variable: str, rows: Any, errors: dict[int, CepheidError]
 ) -> Any:
     """The same for some events of a batch, by their places."""
     holds = Compiler(query).condition(condition)

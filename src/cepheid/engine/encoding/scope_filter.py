@@ -12,12 +12,12 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import Unfit, type_numbers
 from cepheid.engine.encoding.masks import answers
 from cepheid.errors import CepheidError
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.whole_arrays import evaluate
 from cepheid.kernel.constants import Constant, Constants
 from cepheid.kernel.reads import EventReader, I
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.scope import EVENT
 from cepheid.pattern.tree.walk import conjuncts, substitute, walk
@@ -53,7 +53,7 @@ class ScopeFilter:
     have code are computed on whole columns, the rest on the events that are left.
     """
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Runnable) -> None:
         assert query.scope is not None
         self.query = query
         self.types = query.scope.types

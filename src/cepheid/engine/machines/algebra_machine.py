@@ -16,7 +16,8 @@ from cepheid.engine.matches.made_matches import ScanResults, joined, once
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.pattern.algebra.linear import amount_of
+from cepheid.front.cesar.linear import amount_of
+from cepheid.front.cesar.result import algebra_in
 from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.pattern.lints.subsets import too_many_runs
 
@@ -59,8 +60,7 @@ class AlgebraMachine(ScanMachine):
 
     @property
     def _types(self) -> Sequence[Type]:
-        assert self.query.algebra is not None
-        return self.query.algebra.types
+        return algebra_in(self.query).types
 
     def _given(self, name: str) -> tuple[Any, Any]:
         """What results have of a register, and where that is NULL."""
@@ -101,8 +101,7 @@ class AlgebraMachine(ScanMachine):
     @property
     def _longest(self) -> int | None:
         """How many ticks an instance may last, if that is known of every state."""
-        assert self.query.algebra is not None
-        bounds = self.query.algebra.automaton.bounds
+        bounds = algebra_in(self.query).automaton.bounds
         limits = [amount_of(bound) for bound in bounds if bound is not None]
         return max(limits, default=None) if len(limits) == len(bounds) else None
 

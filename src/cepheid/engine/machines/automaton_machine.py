@@ -18,6 +18,7 @@ from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
 from cepheid.engine.matches.register_matches import KEPT, RegisterMatches, pairs
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import EvaluationError
+from cepheid.front.automata.bound import automaton_in
 from cepheid.kernel.compile import library_function
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.nodes import Fires
@@ -85,8 +86,7 @@ class AutomatonMachine(ScanMachine):
 
     @property
     def _slots(self) -> Sequence[Any]:
-        assert self.query.automaton is not None
-        return self.query.automaton.slots
+        return automaton_in(self.query).slots
 
     def _starts(self) -> tuple[Any, Any]:
         """Where each match can begin, as words, and the numbers of the matches."""
@@ -128,8 +128,7 @@ class AutomatonMachine(ScanMachine):
 
     @property
     def _twice(self) -> bool:
-        assert self.query.automaton is not None
-        own = self.query.automaton
+        own = automaton_in(self.query)
         return own.waits and any(arc.target in own.finals for arc in own.arcs if arc.fires is not Fires.END)
 
     def _new(self, found: MatchTable) -> MatchTable:

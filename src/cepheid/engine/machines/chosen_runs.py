@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cepheid.engine.encoding.codec import decode, encode
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Output
 from cepheid.reference.output import (
     EVER,
@@ -30,7 +30,7 @@ from cepheid.reference.runs import Run
 class ChosenRuns:
     """Until where each partition is taken, and complete runs that wait."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Runnable) -> None:
         self.query = query
         self.held: list[Run] = []
         self.busy: Busy = {}
@@ -92,7 +92,7 @@ class ChosenRuns:
         self.busy = {decode(key): TakenSpan(end, *(free or [EVER])) for key, end, *free in saved["busy"]}
 
 
-def _may_be_in(query: Bound, run: Run, partition: Partition) -> bool:
+def _may_be_in(query: Runnable, run: Run, partition: Partition) -> bool:
     """Whether a run can end in a partition: an `[attr]` may not be known yet."""
     own = partition_of(query, run)
     return all(mine in (UNKNOWN, theirs) for mine, theirs in zip(own, partition, strict=True))

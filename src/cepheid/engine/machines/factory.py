@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cepheid.engine.encoding.batch import StreamCodes
@@ -21,9 +22,25 @@ from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.decision import consider
 from cepheid.engine.planning.plan_chooser import PlanChooser
 from cepheid.errors import UsageError
-from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.tree.nodes import Output
+from cepheid.front.runnable import Runnable
+from cepheid.pattern.tree.nodes import Language, Output
 from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The machines of one language. plans: there may be several ways to run it."""
+
+    scan: type[ScanMachine]
+    interpreted: Callable[[Runnable], Machine]
+    plans: bool = True
+
+
+KINDS: Mapping[Language, Kinds] = {
+    Language.PATTERN: Kinds(ScanMachine, Interpreted),
+    Language.AUTOMATON: Kinds(AutomatonMachine, InterpretedAutomaton),
+    Language.CESAR: Kinds(AlgebraMachine, InterpretedAlgebra, plans=False),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +63,7 @@ class MachineFactory:
         choice = self.choice
         if self.steady and choice == AUTO and (compiled.query.waits or compiled.query.output is not Output.ALL):
             choice = AUTOMATON
-        if compiled.query.algebra is not None and choice == AUTO:
+        if choice == AUTO and not KINDS[compiled.query.language].plans:
             choice = AUTOMATON
         if choice.joins and compiled.hollow:
             choice = AUTO  # a column without any value: nothing is known of it, and nothing can match
@@ -90,10 +107,7 @@ class MachineFactory:
         elif (self.engine == "interpreted" and not restored) or compiled.why_interpreted:
             return interpreted(compiled.query)
         else:
-            kind = ScanMachine if compiled.query.automaton is None else AutomatonMachine
-            if compiled.query.algebra is not None:
-                kind = AlgebraMachine
-            machine = kind(compiled, codes, policy, self.events or 0)
+            machine = KINDS[compiled.query.language].scan(compiled, codes, policy, self.events or 0)
         if native:
             machine.go_native()
         return machine
@@ -103,8 +117,6 @@ def _general(compiled: CompiledQuery) -> Plans:
     return Plans(AUTOMATON, lambda choice, *, native=False: interpreted(compiled.query))
 
 
-def interpreted(query: Bound) -> Machine:
+def interpreted(query: Runnable) -> Machine:
     """The machine that goes over a query as the reference does."""
-    if query.algebra is not None:
-        return InterpretedAlgebra(query)
-    return Interpreted(query) if query.automaton is None else InterpretedAutomaton(query)
+    return KINDS[query.language].interpreted(query)

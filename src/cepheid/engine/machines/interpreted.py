@@ -16,7 +16,7 @@ from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.chosen_runs import ChosenRuns
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.match_table import MatchTable, from_matches
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.layout import Move
 from cepheid.pattern.tree.nodes import Output, Ties
@@ -90,7 +90,7 @@ class Interpreted:
     plan = str(AUTOMATON)
     splits = True  # a run sees the events of its partition alone
 
-    def __init__(self, query: Bound, watcher: Watcher = SILENT) -> None:
+    def __init__(self, query: Runnable, watcher: Watcher = SILENT) -> None:
         self.query = query
         self.tick = query.schema.tick
         self.partitions: dict[Partition, PartitionState] = {}

@@ -14,8 +14,9 @@ from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
-from cepheid.pattern.algebra.linear import amount_of
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.cesar.linear import amount_of
+from cepheid.front.cesar.result import algebra_in
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.event_automata import EventRunner, Instance
@@ -37,10 +38,9 @@ class InterpretedAlgebra(WithoutCodes):
     plan = str(AUTOMATON)
     splits = False  # results of several partitions may be equal, and are one
 
-    def __init__(self, query: Bound) -> None:
-        assert query.algebra is not None
+    def __init__(self, query: Runnable) -> None:
         self.query = query
-        self.runner = EventRunner(query, query.algebra.automaton)
+        self.runner = EventRunner(query, algebra_in(query).automaton)
         self.partitions: dict[Key, list[Instance]] = {}
         self.found: list[Fact] = []
 

@@ -14,7 +14,8 @@ from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.matches.match_table import MatchTable, from_matches
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.bound import automaton_in
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.nodes import Fires
 from cepheid.plan.spec import AUTOMATON
@@ -36,15 +37,14 @@ class InterpretedAutomaton(WithoutCodes):
     plan = str(AUTOMATON)
     splits = True  # a run sees the events of its partition alone
 
-    def __init__(self, query: Bound) -> None:
-        assert query.automaton is not None
+    def __init__(self, query: Runnable) -> None:
         self.query = query
         self.automaton = OwnAutomaton(query)
         self.tick = query.schema.tick
         self.partitions: dict[Key, PartitionRuns] = {}
         self.found: list[Accepted] = []
         self.ahead: PartitionTimes | None = None
-        self.waits = {arc.source for arc in query.automaton.arcs if arc.fires is Fires.END}
+        self.waits = {arc.source for arc in automaton_in(query).arcs if arc.fires is Fires.END}
 
     @property
     def runs(self) -> int:

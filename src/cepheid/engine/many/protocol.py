@@ -11,8 +11,8 @@ import pyarrow as pa
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.matches import Matches
+from cepheid.front.templates.rule_columns import RULE, WINDOW
 from cepheid.pattern.expressions.sampled import constant_column
-from cepheid.pattern.templates.rule_columns import RULE, WINDOW
 
 __all__ = ["RULE", "WINDOW", "Router", "RuleMatches", "Tier", "constant_column"]
 

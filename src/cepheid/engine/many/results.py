@@ -15,8 +15,8 @@ from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.matches.made_matches import one_each
 from cepheid.engine.matches.match_table import MatchTable, concatenate, in_order
 from cepheid.engine.matches.matches import Matches
-from cepheid.pattern.algebra.result import column_of
-from cepheid.pattern.templates.template import Joined
+from cepheid.front.cesar.result import column_of
+from cepheid.front.templates.template import Joined
 from cepheid.pattern.tree.nodes import Ties
 
 Part = tuple[Any, MatchTable | pa.Table]
@@ -28,7 +28,7 @@ def found_of(template: int, joined: Joined, parts: Sequence[Part], rows: KeptRow
     parts = [(numbers, table) for numbers, table in parts if len(numbers)]
     if not parts:
         return []
-    if joined.bound.algebra is not None:
+    if joined.bound.results is not None:
         return [_made(template, joined, parts)]
     numbers, table = _ordered(joined, parts, rows)
     return [RuleMatches(template, numbers, Matches(joined.plain, rows.kept, table))]

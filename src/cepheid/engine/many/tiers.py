@@ -27,11 +27,11 @@ from cepheid.engine.many.texts.known_chains import KnownChains
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.engine.stream.pipeline import PlansFactory
+from cepheid.front.templates.rule_columns import NotJoinedError
+from cepheid.front.templates.template import Joined, join
 from cepheid.kernel.compile import has_compiler
 from cepheid.language.template import read_texts
 from cepheid.pattern.binding.schema import Roles
-from cepheid.pattern.templates.rule_columns import NotJoinedError
-from cepheid.pattern.templates.template import Joined, join
 from cepheid.pattern.tree.nodes import Program
 
 Planned = tuple[str, Tier, Rules, object]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.layout import Layout, Move
 from cepheid.pattern.tree.layout import absences as absences_of
 
 
 def absences(
-    query: Bound,
+    query: Runnable,
     names: Sequence[str],
     times: Sequence[int],
     bounds: tuple[int, int],
@@ -22,10 +22,8 @@ def absences(
     names, times: of its events, in their order. bounds: when it starts and ends. window: when a window that ends with
     it begins, and when one that begins with it ends.
     """
-    if query.automaton is not None:
-        if query.automaton.waits and window is not None:
-            yield "no event", bounds[1], window[1]
-        return
+    if query.body.waits and window is not None:
+        yield "no event", bounds[1], window[1]
     layout, tick = query.layout, query.schema.tick
     for number in _crossed(layout.starts, names[:1], layout):
         period = query.periods[number]

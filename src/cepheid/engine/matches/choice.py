@@ -14,8 +14,8 @@ from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import NONE, MatchTable, arranged, concatenate
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.runtime import NEVER
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.values.columns import column_values, read_column
 from cepheid.values.keys import group_key
@@ -32,7 +32,7 @@ Open = Callable[[Key, int], int | None]
 class Choice:
     """Until where each partition is taken, and matches that wait. Rows are positions in here."""
 
-    def __init__(self, query: Bound) -> None:
+    def __init__(self, query: Runnable) -> None:
         self.query = query
         self.longest = query.output is Output.LONGEST
         self.cooldown = -(-query.cooldown // query.schema.tick)
@@ -143,7 +143,7 @@ class Choice:
 class KeptEvents:
     """The rows that are kept, of which the first has the id `base`: what a choice reads of them."""
 
-    def __init__(self, query: Bound, kept: pa.Table, base: int) -> None:
+    def __init__(self, query: Runnable, kept: pa.Table, base: int) -> None:
         self.query = query
         self.kept = kept
         self.base = base

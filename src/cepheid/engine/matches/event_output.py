@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_columns import MatchColumns
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 
@@ -19,7 +19,7 @@ FEW = 32_768
 """Rows that are taken at once for all variables: to call Arrow for each takes longer."""
 
 
-def write_matches(query: Bound, table: pa.Table, found: MatchColumns) -> pa.Table:
+def write_matches(query: Runnable, table: pa.Table, found: MatchColumns) -> pa.Table:
     """One row a match: its times and the events of its variables."""
     events = EventOutput(query.schema, table)
     if sum(map(len, found.rows)) <= FEW:

@@ -18,8 +18,8 @@ from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
 from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of, some_or_one
 from cepheid.errors import EvaluationError
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.compile import run_on_arrays
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.tree.nodes import Strategy
 
 TOO_MANY = "CEP505"
@@ -121,7 +121,7 @@ class Decoder:
         return np.array(list(chosen.values()), np.int64)
 
 
-def make_decoder(query: Bound, automaton: RegisterAutomaton, shift: int, *, compiled: bool) -> Decoder:
+def make_decoder(query: Runnable, automaton: RegisterAutomaton, shift: int, *, compiled: bool) -> Decoder:
     """The decoder of a query."""
     numbers = {component.variable: k for k, component in enumerate(query.positive)}
     configs = [numbers.get(config.label, 0) for config in automaton.configs]  # of one's own automata: states

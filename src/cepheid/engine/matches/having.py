@@ -11,7 +11,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.graph_matches import Decoder, too_many
 from cepheid.engine.matches.match_table import MatchTable, bindings
 from cepheid.errors import EvaluationError
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import Event, read_rows
@@ -22,7 +22,7 @@ _OFTEN = 2_000  # matches that are tested before someone is told
 
 
 def keep_having(
-    query: Bound, matches: MatchTable, kept: pa.Table, tell: Callable[[], None] = lambda: None
+    query: Runnable, matches: MatchTable, kept: pa.Table, tell: Callable[[], None] = lambda: None
 ) -> MatchTable:
     """The matches that pass; all of them where a query has no HAVING. tell: is called now and then, and may raise."""
     if query.having is None or not len(matches):
@@ -40,7 +40,7 @@ def keep_having(
 class Having:
     """Tests matches one by one, as the match store has them."""
 
-    def __init__(self, query: Bound, kept: pa.Table, base: int, decoder: Decoder, tell: Callable[[], None]) -> None:
+    def __init__(self, query: Runnable, kept: pa.Table, base: int, decoder: Decoder, tell: Callable[[], None]) -> None:
         assert query.having is not None
         self.tell = tell
         self.query = query

@@ -10,7 +10,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.errors import InputError
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import MATCH_ID, Schema
 from cepheid.values.match_id import event_digest, match_digest
 from cepheid.values.rows import read_rows
@@ -30,7 +30,7 @@ def long_schema(schema: Schema) -> pa.Schema:
     return pa.schema([*own, *schema.arrow])
 
 
-def write_long(query: Bound, table: pa.Table, found: MatchTable) -> pa.Table:
+def write_long(query: Runnable, table: pa.Table, found: MatchTable) -> pa.Table:
     """The events of matches, in the order of the matches and, in each, of the stream."""
     schema = long_schema(query.schema)
     names = [component.variable for component in query.positive]
@@ -51,7 +51,7 @@ def events_type(events: pa.Schema) -> pa.DataType:
     return pa.list_(pa.struct(fields))
 
 
-def write_events(query: Bound, table: pa.Table, found: MatchTable, type_: pa.DataType) -> pa.Array:
+def write_events(query: Runnable, table: pa.Table, found: MatchTable, type_: pa.DataType) -> pa.Array:
     """The events of each match in one column, in the order of the stream. Columns that these do not have are NULL."""
     event = type_.value_type.field(EVENT).type
     names = pa.array([component.variable for component in query.positive], pa.string())
@@ -73,7 +73,7 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     return found.chunk(0) if isinstance(found, pa.ChunkedArray) else found
 
 
-def identifiers(query: Bound, table: pa.Table, found: MatchTable) -> list[str]:
+def identifiers(query: Runnable, table: pa.Table, found: MatchTable) -> list[str]:
     """The identifier of each match."""
     used, place = np.unique(found.rows, return_inverse=True)
     rows = read_rows(table.take(from_numpy(used)), query.schema)

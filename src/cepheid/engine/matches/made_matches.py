@@ -14,19 +14,18 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.matches.matches import Matches, as_column
+from cepheid.front.cesar.result import BEGAN, EVENT, TIME, algebra_in, column_of
+from cepheid.front.runnable import Result, Runnable
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.algebra.result import BEGAN, EVENT, TIME, column_of
-from cepheid.pattern.binding.bind import Bound, Result
 from cepheid.pattern.expressions.durations import ARROW_UNITS
 from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.values.facts import Fact
 from cepheid.values.keys import sort_key
 
 
-def made_matches(query: Bound, facts: Sequence[Fact]) -> Matches:
+def made_matches(query: Runnable, facts: Sequence[Fact]) -> Matches:
     """The events of a stream, in the order of their ends, starts and contents."""
-    assert query.algebra is not None
-    names = list(query.algebra.term.types)
+    names = list(algebra_in(query).term.types)
     ordered = sorted(facts, key=lambda f: (f.end, f.start, *(sort_key(f.values[name]) for name in names)))
     columns = [
         as_column(Result(name, result.expression, result.type), [fact.values[name] for fact in ordered])
@@ -37,7 +36,7 @@ def made_matches(query: Bound, facts: Sequence[Fact]) -> Matches:
     return result_matches(query, starts, ends, columns)
 
 
-def result_matches(query: Bound, starts: Ints, ends: Ints, columns: Sequence[Any]) -> Matches:
+def result_matches(query: Runnable, starts: Ints, ends: Ints, columns: Sequence[Any]) -> Matches:
     """Results whose order is right, from their times in ticks and their columns."""
     time = query.schema.columns[query.schema.roles.time]
     table = {TIME: as_times(ends, plain(time)), BEGAN: as_times(starts, plain(time))}
@@ -91,9 +90,8 @@ def joined(parts: Sequence[ScanResults]) -> ScanResults:
     return ScanResults(starts, ends, columns)
 
 
-def once(query: Bound, made: ScanResults) -> Matches:
+def once(query: Runnable, made: ScanResults) -> Matches:
     """Each result once, in the order of ends, starts and contents."""
-    assert query.algebra is not None
     starts, ends, columns = made.starts, made.ends, made.columns
     later, same = ends[1:] > ends[:-1], ends[1:] == ends[:-1]
     if not (later | (same & (starts[1:] > starts[:-1]))).all():
@@ -105,7 +103,7 @@ def once(query: Bound, made: ScanResults) -> Matches:
             starts, ends = made.starts[order], made.ends[order]
         kept = from_numpy(order)
         columns = [column.take(kept) for column in columns]
-    shown = [_shown(column, type_) for column, type_ in zip(columns, query.algebra.types, strict=True)]
+    shown = [_shown(column, type_) for column, type_ in zip(columns, algebra_in(query).types, strict=True)]
     return result_matches(query, starts, ends, shown)
 
 

@@ -13,7 +13,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.event_output import EventOutput
 from cepheid.engine.matches.instants import Instants
 from cepheid.engine.matches.match_columns import Ints, MatchColumns
-from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.front.runnable import Result, Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
@@ -221,7 +221,7 @@ def in_order(found: MatchTable, ids: Ints, times: Ints | None = None) -> Ints:
     return np.array(sorted(range(len(found)), key=rank), np.int64)
 
 
-def from_matches(query: Bound, matches: Sequence[Match], base: int = 0) -> MatchTable:
+def from_matches(query: Runnable, matches: Sequence[Match], base: int = 0) -> MatchTable:
     """What the reference found, with rows counted from `base`."""
     numbers = {component.variable: k for k, component in enumerate(query.positive)}
     reaches: dict[frozenset[str], int] = {}
@@ -245,7 +245,7 @@ def from_matches(query: Bound, matches: Sequence[Match], base: int = 0) -> Match
 
 
 def returned(
-    query: Bound, table: pa.Table, source: MatchTable | LazyMatches, columns: MatchColumns
+    query: Runnable, table: pa.Table, source: MatchTable | LazyMatches, columns: MatchColumns
 ) -> Mapping[str, pa.Array | pa.ChunkedArray | list[Any]]:
     """The RETURN columns: Arrow where a column is copied, else a list of values that were computed."""
     made: dict[str, Any] = {}
@@ -272,7 +272,7 @@ def returned(
     return made
 
 
-def _events(query: Bound, events: EventOutput, columns: MatchColumns, node: ex.Rows) -> pa.Array:
+def _events(query: Runnable, events: EventOutput, columns: MatchColumns, node: ex.Rows) -> pa.Array:
     """`RETURN a`, `RETURN b[]`: an event or a list of events."""
     number = [component.variable for component in query.positive].index(node.variable)
     if node.index is ex.Index.EACH:
@@ -280,7 +280,7 @@ def _events(query: Bound, events: EventOutput, columns: MatchColumns, node: ex.R
     return events.structs(columns, number, node.index)
 
 
-def _copied(query: Bound, table: pa.Table, columns: MatchColumns, node: ex.Expression) -> pa.ChunkedArray | None:
+def _copied(query: Runnable, table: pa.Table, columns: MatchColumns, node: ex.Expression) -> pa.ChunkedArray | None:
     """A plain attribute is taken from its column, without a detour through Python."""
     if not isinstance(node, ex.Attribute) or query.schema.roles.types is not None:
         return None
@@ -296,7 +296,7 @@ def _copied(query: Bound, table: pa.Table, columns: MatchColumns, node: ex.Expre
     return table.column(node.name).take(from_numpy(rows))
 
 
-def bindings(query: Bound, table: pa.Table, found: MatchTable) -> list[Bindings]:
+def bindings(query: Runnable, table: pa.Table, found: MatchTable) -> list[Bindings]:
     """What each match has bound, as events with Python values."""
     used, place = np.unique(found.rows, return_inverse=True)
     events = read_rows(table.take(from_numpy(used)), query.schema)

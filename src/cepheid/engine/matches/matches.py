@@ -22,7 +22,7 @@ from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
 from cepheid.engine.matches.timeline import MATCHES as MOST
 from cepheid.engine.matches.timeline import make_timeline, scale_of
 from cepheid.errors import CepheidError, EvaluationError, UsageError
-from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.front.runnable import Result, Runnable
 from cepheid.pattern.binding.schema import END, START
 from cepheid.pattern.expressions.durations import ARROW_UNITS
 from cepheid.pattern.expressions.types import Kind, Type, from_arrow, plain
@@ -45,7 +45,7 @@ class Matches:
 
     def __init__(
         self,
-        query: Bound,
+        query: Runnable,
         events: Events,
         found: MatchTable | LazyMatches,
         outputs: Mapping[str, Matches] | None = None,
@@ -78,7 +78,7 @@ class Matches:
     # For those who compare matches.
 
     @property
-    def query(self) -> Bound:
+    def query(self) -> Runnable:
         """The query that they are of, bound to its events."""
         return self._query
 

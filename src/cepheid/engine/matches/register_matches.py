@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import MatchTable
-from cepheid.pattern.automata.registers import FIRST, LAST
-from cepheid.pattern.binding.bind import Bound, Result
+from cepheid.front.automata.bound import automaton_in
+from cepheid.front.automata.registers import FIRST, LAST
+from cepheid.front.runnable import Result, Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind, plain
 from cepheid.values.bindings import Bindings
@@ -42,10 +43,9 @@ def pairs(rows: Ints, values: tuple[Any, ...]) -> MatchTable:
 class RegisterMatches:
     """What is made of the matches of an automaton whose values are the fields of its register."""
 
-    def __init__(self, query: Bound) -> None:
-        assert query.automaton is not None
+    def __init__(self, query: Runnable) -> None:
         self.query = query
-        self.slots = query.automaton.slots
+        self.slots = automaton_in(query).slots
 
     def once(self, found: MatchTable) -> MatchTable:
         """Each match once, in the order of S9; then by the register."""

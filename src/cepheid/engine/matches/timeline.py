@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from cepheid.engine.matches.event_output import write_times
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.matches.shown import one_row
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind, plain
@@ -35,7 +35,7 @@ _BEYOND = 6  # how many times as long as the matches take an absence is drawn
 _NUMBERS = (Kind.INT, Kind.FLOAT, Kind.DECIMAL)
 
 
-def make_timeline(query: Bound, table: pa.Table, found: MatchTable, title: str, value: str | bool) -> Timeline:
+def make_timeline(query: Runnable, table: pa.Table, found: MatchTable, title: str, value: str | bool) -> Timeline:
     """A time line of some matches. value: the number that is drawn as a line; True: the one that the query compares."""
     column = chosen_value(query, value)
     maker = _Maker(query, table, found, column)
@@ -50,7 +50,7 @@ def scale_of(schema: Schema) -> Scale:
     return Scale(schema.tick, getattr(plain(time), "tz", None))
 
 
-def chosen_value(query: Bound, value: str | bool) -> str | None:
+def chosen_value(query: Runnable, value: str | bool) -> str | None:
     """The column that is drawn as a line: the one that is named, or that conditions compare most often."""
     columns = query.schema.columns
     numeric = [name for name, type_ in columns.items() if type_.kind in _NUMBERS and name != query.schema.roles.time]
@@ -71,16 +71,15 @@ def chosen_value(query: Bound, value: str | bool) -> str | None:
     return compared.most_common(1)[0][0] if compared else None
 
 
-def _compared(query: Bound) -> Iterator[str]:
+def _compared(query: Runnable) -> Iterator[str]:
     """The attributes in comparisons, as often as they are there."""
-    conditions: Iterable[ex.Expression] = () if query.automaton is None else query.automaton.expressions()
-    for condition in (*query.conditions, *conditions):
+    for condition in (*query.conditions, *query.body.expressions()):
         compared = (node for node in walk(condition) if isinstance(node, ex.Compare | ex.Between))
         parts: Iterator[ex.Expression] = (part for node in compared for part in walk(node))
         yield from (part.name for part in parts if isinstance(part, ex.Attribute))
 
 
-def _keys(query: Bound) -> tuple[str, ...]:
+def _keys(query: Runnable) -> tuple[str, ...]:
     """The columns that split the events, as far as the query says which."""
     return tuple(dict.fromkeys([*query.partition_by, *(test.attribute for test in query.same)]))
 
@@ -88,7 +87,7 @@ def _keys(query: Bound) -> tuple[str, ...]:
 class _Maker:
     """What is looked up while a time line is made."""
 
-    def __init__(self, query: Bound, table: pa.Table, found: MatchTable, value: str | None) -> None:
+    def __init__(self, query: Runnable, table: pa.Table, found: MatchTable, value: str | None) -> None:
         self.query, self.table, self.found, self.value = query, table, found, value
         self.times: Any = ticks_of(table.column(query.schema.roles.time))
         self.names = [component.variable for component in query.positive]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cepheid.pattern.algebra.linear import EventAutomaton, LinearEdge
+from cepheid.front.cesar.linear import EventAutomaton, LinearEdge
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import STRING, Kind, Type
 from cepheid.pattern.tree.walk import substitute, walk

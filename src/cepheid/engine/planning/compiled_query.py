@@ -14,7 +14,9 @@ from cepheid.automaton.model import NotNative, RegisterAutomaton
 from cepheid.engine.encoding.derived import Derived
 from cepheid.engine.encoding.pieces import Pieces
 from cepheid.engine.planning.flatten import Flattened
-from cepheid.engine.planning.lifetimes import TimedAutomaton, TrackedAutomaton
+from cepheid.engine.planning.lifetimes import TimedArcs, TrackedAutomaton
+from cepheid.front.automata.bound import automaton_in
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.join.generate import generate_join
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.state import StackState
@@ -24,7 +26,6 @@ from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.program import ScanProgram, make_program
 from cepheid.kernel.scan.setting import Setting
 from cepheid.kernel.scan.state import ScanState
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.having import Folding, folding
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.nodes import Output, Strategy
@@ -42,7 +43,7 @@ class CompiledQuery:
     lasts: the arcs of an automaton of one's own may change while it runs.
     """
 
-    def __init__(self, query: Bound, *, merge: bool = True, tries: bool = False, lasts: bool = False) -> None:
+    def __init__(self, query: Runnable, *, merge: bool = True, tries: bool = False, lasts: bool = False) -> None:
         self.query = query
         self.merge = merge
         self.tries = tries
@@ -88,17 +89,16 @@ class CompiledQuery:
 
     def retimed(self, settled: TrackedAutomaton) -> CompiledQuery:
         """The same code for arcs that come and go at other times, or with other constants."""
-        own = self.query.automaton
-        assert own is not None
+        arcs = TimedArcs(settled.members, settled.shapes)
         found = copy(self)
-        found.query = replace(self.query, automaton=TimedAutomaton.of(own, settled.members, settled.shapes))
+        found.query = self.query.with_parts(body=replace(automaton_in(self.query), arcs=arcs))
         known = vars(found)
         known["_flattened"] = self._flattened.retimed(settled)
         if "lasting" in known:
             known["lasting"] = self.lasting.retimed(settled)
         return found
 
-    def with_constants(self, query: Bound) -> CompiledQuery:
+    def with_constants(self, query: Runnable) -> CompiledQuery:
         """What runs a query that differs in constants only; it has no kernels yet.
 
         The automaton stays, for what it says of runs. Before code is made of it, it is built anew.
@@ -150,7 +150,7 @@ class CompiledQuery:
         return None if self.settled is None else self.settled.pieces
 
     @property
-    def flat(self) -> Bound:
+    def flat(self) -> Runnable:
         """The query as kernels see it: it reads columns only, some of which are derived."""
         return self._flattened.query
 

@@ -7,23 +7,24 @@ one event alone has a mask (`engine.encoding.masks`), which is computed for the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 
 from cepheid.engine.encoding.derived import EVENT, Derived, Step, carried
 from cepheid.engine.planning.carried import carried_as_texts
 from cepheid.engine.planning.lifetimes import TrackedAutomaton, settle_lifetimes
+from cepheid.front.automata.bound import automaton_in
+from cepheid.front.cesar.result import algebra_in
+from cepheid.front.runnable import Body, Runnable
 from cepheid.language import print_expression
-from cepheid.pattern.algebra.result import BoundAlgebra
-from cepheid.pattern.automata.bound import BoundAutomaton
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.placement import Placement
 from cepheid.pattern.binding.typing import Typer
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.nested import key_type
 from cepheid.pattern.expressions.paths import read_path
 from cepheid.pattern.expressions.types import Kind, Type
+from cepheid.pattern.tree.nodes import Language
 from cepheid.pattern.tree.uses import uses
 from cepheid.pattern.tree.walk import conjuncts, substitute, walk
 from cepheid.values.evaluate import Compiler
@@ -40,7 +41,7 @@ _ALONE = frozenset({ex.Index.ONE, ex.Index.FIRST, ex.Index.CURRENT, ex.Index.EAC
 class Flattened:
     """A query whose conditions read columns that are derived from those of its events."""
 
-    def __init__(self, original: Bound, *, having: bool = False, lasts: bool = False) -> None:
+    def __init__(self, original: Runnable, *, having: bool = False, lasts: bool = False) -> None:
         self.original = original
         self.lasts = lasts  # its arcs may change while it runs
         self.derived: dict[str, Derived] = {}
@@ -54,10 +55,9 @@ class Flattened:
         self._of_paths = self._with_columns(placement)
         placement = self._changed(placement, self._computed)
         condition = condition and self._columns_in(condition, sure=False)  # it has no mask, even if it reads one event
-        own = original.automaton and self._changed_automaton(original.automaton)
-        algebra = original.algebra and self._changed_algebra(original.algebra)
+        body = _BODIES[original.language](self, original)
         if self.derived:
-            original = replace(self._with_columns(placement, condition), automaton=own, algebra=algebra)
+            original = self._with_columns(placement, condition).with_parts(body=body)
         self.query = original
 
     def retimed(self, settled: TrackedAutomaton) -> Flattened:
@@ -66,7 +66,7 @@ class Flattened:
         found.derived, found.settled = {**self.derived, **settled.columns}, settled
         return found
 
-    def _with_columns(self, placement: Placement, having: ex.Expression | None = None) -> Bound:
+    def _with_columns(self, placement: Placement, having: ex.Expression | None = None) -> Runnable:
         schema, roles = self.original.schema, self.original.schema.roles
         types = roles.types and {
             name: (*given, *(new for new, column in self.derived.items() if self._has(name, column)))
@@ -76,7 +76,7 @@ class Flattened:
         wider = replace(schema, columns=columns, roles=replace(roles, types=types), parts={})
         typer = Typer(wider, self.original.components, self.original.functions, self.original.typer.registers)
         having = having or self.original.having
-        return replace(self.original, schema=wider, placement=placement, typer=typer, having=having)
+        return self.original.with_parts(schema=wider, placement=placement, typer=typer, having=having)
 
     def _has(self, event_type: str, column: Derived) -> bool:
         """Whether a type declares all that a column is made of."""
@@ -98,8 +98,13 @@ class Flattened:
             placed.constant,
         )
 
-    def _changed_automaton(self, automaton: BoundAutomaton) -> BoundAutomaton:
+    def _unchanged(self, query: Runnable) -> Body:
+        """A pattern has no conditions but those that are placed."""
+        return query.body
+
+    def _changed_automaton(self, query: Runnable) -> Body:
         """Arcs that come and go, and what they ask and assign, in terms of columns."""
+        automaton = automaton_in(query)
         self.settled = settle_lifetimes(automaton, self.original.schema, lasts=self.lasts)
         if self.settled is not None:
             self.derived |= self.settled.columns
@@ -124,8 +129,9 @@ class Flattened:
         )
         return replace(settled, arcs=tuple(arcs))
 
-    def _changed_algebra(self, algebra: BoundAlgebra) -> BoundAlgebra:
+    def _changed_algebra(self, query: Runnable) -> Body:
         """The edges of a CESAR expression in terms of columns."""
+        algebra = algebra_in(query)
 
         def asked(condition: ex.Expression) -> ex.Expression:
             alone = not any(isinstance(node, ex.RegisterField) for node in walk(condition))
@@ -134,7 +140,7 @@ class Flattened:
         def given(value: ex.Expression) -> ex.Expression:
             return self._columns_in(self._path(value), sure=True)
 
-        return replace(algebra, flat=carried_as_texts(algebra.automaton).rewritten(asked, given))
+        return algebra.with_automaton(carried_as_texts(algebra.automaton).rewritten(asked, given))
 
     # Parts of nested columns.
 
@@ -181,7 +187,7 @@ class Flattened:
         return isinstance(node, _PARTS)
 
     def _column(
-        self, node: ex.Expression, of: ex.Attribute, query: Bound, steps: tuple[Step, ...] = ()
+        self, node: ex.Expression, of: ex.Attribute, query: Runnable, steps: tuple[Step, ...] = ()
     ) -> ex.Attribute:
         """The attribute that stands for an expression of one event."""
 
@@ -195,6 +201,13 @@ class Flattened:
             evaluate = Compiler(query).result(of_event)
             self.derived[name] = Derived(type_ if steps else carried(type_), tuple(reads), evaluate, steps)
         return ex.Attribute(of.variable, of.index, name, span=node.span)
+
+
+_BODIES: Mapping[Language, Callable[[Flattened, Runnable], Body]] = {
+    Language.PATTERN: Flattened._unchanged,
+    Language.AUTOMATON: Flattened._changed_automaton,
+    Language.CESAR: Flattened._changed_algebra,
+}
 
 
 def _attributes(node: ex.Expression) -> list[ex.Attribute]:
@@ -225,7 +238,7 @@ def _needs_column(node: ex.Expression) -> bool:
     )
 
 
-def _steps(node: ex.Expression, query: Bound) -> tuple[ex.Attribute, tuple[Step, ...]] | None:
+def _steps(node: ex.Expression, query: Runnable) -> tuple[ex.Attribute, tuple[Step, ...]] | None:
     """The way from a column to one of its parts, if Arrow can go it."""
     match node:
         case ex.Attribute():

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import is_not
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +20,9 @@ from cepheid.engine.encoding.derived import EVENT as ROW
 from cepheid.engine.encoding.derived import Derived, carried
 from cepheid.engine.encoding.pieces import Pieces, merged
 from cepheid.engine.encoding.times import ticks_of
-from cepheid.pattern.automata.arc_forms import is_plain, literals_of, plain_numbers, with_values
-from cepheid.pattern.automata.bound import BoundArc, BoundAutomaton
-from cepheid.pattern.automata.registers import EVENT
+from cepheid.front.automata.arc_forms import is_plain, literals_of, plain_numbers, with_values
+from cepheid.front.automata.bound import BoundArc, BoundAutomaton
+from cepheid.front.automata.registers import EVENT
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import BOOL, Kind, Type
@@ -67,29 +67,28 @@ class Member:
         return replace(arc, name=self.name, since=self.since, until=self.until)
 
 
-class TimedAutomaton(BoundAutomaton):
-    """An automaton with so many arcs that they are made when somebody asks for them."""
+class TimedArcs(Sequence[BoundArc]):
+    """So many arcs that they are made when somebody asks for one of them."""
 
-    members: tuple[Member, ...]
-    shapes: Mapping[Hashable, int]
-
-    @classmethod
-    def of(cls, like: BoundAutomaton, members: Sequence[Member], shapes: Mapping[Hashable, int]) -> TimedAutomaton:
-        """The automaton with these arcs."""
-        found = object.__new__(cls)
-        vars(found).update(start=like.start, finals=like.finals, slots=like.slots)
-        vars(found).update(members=tuple(members), shapes=shapes)
-        return found
+    def __init__(self, members: Sequence[Member], shapes: Mapping[Hashable, int]) -> None:
+        self.members = tuple(members)
+        self.shapes = shapes
 
     @cached_property
-    def arcs(self) -> tuple[BoundArc, ...]:
-        """All of them."""
+    def _arcs(self) -> tuple[BoundArc, ...]:
         return tuple(member.arc for member in self.members)
 
-    @cached_property
-    def waits(self) -> bool:
-        """Whether matches may come when a window is over."""
-        return any(member.fires is Fires.END for member in self.members)
+    @overload
+    def __getitem__(self, place: int) -> BoundArc: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[BoundArc]: ...
+
+    def __getitem__(self, place: int | slice) -> BoundArc | Sequence[BoundArc]:
+        return self._arcs[place]
+
+    def __len__(self) -> int:
+        return len(self.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +151,8 @@ def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool =
 
     lasts: it is for a stream, in which arcs that have a name may be removed, or replaced by others with other numbers.
     """
-    if isinstance(automaton, TimedAutomaton):
-        members, shapes = automaton.members, automaton.shapes
+    if isinstance(automaton.arcs, TimedArcs):
+        members, shapes = automaton.arcs.members, automaton.arcs.shapes
     elif any(arc.changes or (lasts and _may_change(arc)) for arc in automaton.arcs):
         shapes = dict[Hashable, int]()
         members = tuple(member_of(arc, shapes.setdefault(shape_of(arc), len(shapes))) for arc in automaton.arcs)
@@ -166,7 +165,7 @@ def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool =
         columns |= _columns_of(track, own, schema, {})
         tracks.append(track)
         arcs.append(arc)
-    settled = BoundAutomaton(automaton.start, automaton.finals, automaton.slots, tuple(_joined(arcs)))
+    settled = replace(automaton, arcs=tuple(_joined(arcs)))
     return TrackedAutomaton(settled, members, shapes, tuple(tracks), columns)
 
 

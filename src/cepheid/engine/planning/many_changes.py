@@ -6,11 +6,11 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cepheid.engine.planning.lifetimes import Member, TimedAutomaton, literals_in, member_of, shape_of
-from cepheid.pattern.automata.arc_forms import form_of, marked, numbers_in
-from cepheid.pattern.automata.bound import BoundArc, BoundAutomaton
-from cepheid.pattern.automata.named_arcs import NamedArcs
-from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc
+from cepheid.engine.planning.lifetimes import Member, TimedArcs, literals_in, member_of, shape_of
+from cepheid.front.automata.arc_forms import form_of, marked, numbers_in
+from cepheid.front.automata.bound import BoundArc, BoundAutomaton
+from cepheid.front.automata.named_arcs import NamedArcs
+from cepheid.front.automata.timeline import AddArc, Change, RemoveArc
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
 
 Numbers = tuple[int | float, ...]
@@ -32,7 +32,7 @@ class ReadLog:
     since: Sequence[int | None] = ()  # of all
     until: Sequence[int | None] = ()
 
-    def timed(self, bound: BoundAutomaton) -> TimedAutomaton | None:
+    def timed(self, bound: BoundAutomaton) -> BoundAutomaton | None:
         """The automaton with all arcs, of one that is bound with one for each form; None if a mark is not there."""
         shapes: dict[Hashable, int] = {}
         found = [(arc, shapes.setdefault(shape_of(arc), len(shapes))) for arc in bound.arcs]
@@ -49,7 +49,7 @@ class ReadLog:
             if fill is None:
                 return None
             members.append(Member(arc, shape, fill(numbers), name, since, until))
-        return TimedAutomaton.of(bound, members, shapes)
+        return replace(bound, arcs=TimedArcs(members, shapes))
 
 
 def read_log(automaton: AutomatonPattern, changes: Sequence[Change]) -> ReadLog:

@@ -8,11 +8,11 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.front.runnable import BoundQuery, Runnable
 from cepheid.kernel.arguments import EventArray, Mask
 from cepheid.kernel.constants import Constant
 from cepheid.kernel.join.kernel import JoinFunction, JoinKernel
 from cepheid.kernel.scan.kernel import ScanKernel
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.placement import Placement
 from cepheid.pattern.expressions import nodes as ex
 
@@ -25,7 +25,7 @@ _NUMBERED = (ex.And, ex.Or, ex.Not, ex.Compare, ex.Between, ex.Minus, ex.Arithme
 """Below these, constants are arguments of a kernel. Elsewhere they may shape it."""
 
 
-def renewed(known: CompiledQuery, query: Bound) -> CompiledQuery | None:
+def renewed(known: CompiledQuery, query: Runnable) -> CompiledQuery | None:
     """What runs a query, made of what runs one of its shape; None if that is of another shape."""
     literals = _literals(known.query, query)
     if literals is None or known.derived or known.why_interpreted or known.tries or known.lasts:
@@ -82,12 +82,12 @@ def _constants(
 
 # What differs.
 
-_SAME = tuple(field.name for field in fields(Bound) if field.name not in ("placement", "typer"))
+_SAME = tuple(field.name for field in fields(BoundQuery) if field.name not in ("placement", "typer"))
 
 
-def _literals(old: Bound, new: Bound) -> Renewed | None:
+def _literals(old: Runnable, new: Runnable) -> Renewed | None:
     """The literals of conditions and those in their place; None if queries differ in more than that."""
-    if old.automaton is not None or any(getattr(old, name) != getattr(new, name) for name in _SAME):
+    if any(getattr(old, name) != getattr(new, name) for name in _SAME):
         return None
     found: Renewed = {}
     before, after = list(_conditions(old.placement)), list(_conditions(new.placement))

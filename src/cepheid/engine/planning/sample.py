@@ -13,7 +13,7 @@ from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.event_arrays import reader
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import CepheidError
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.plan.join import Join, Stack
 from cepheid.plan.statistics import Statistics
 
@@ -104,7 +104,7 @@ def _types(join: Join, batch: Batch, rows: Any) -> Any:
     return batch.type_numbers(_all_types(join))[codes[rows]].astype(np.int64)
 
 
-def _window(query: Bound, times: Any) -> float:
+def _window(query: Runnable, times: Any) -> float:
     """How many events a window has."""
     n = len(times)
     if query.window is None:

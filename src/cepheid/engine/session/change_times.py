@@ -10,7 +10,7 @@ from cepheid.engine.encoding.times import time_value, to_ticks
 from cepheid.engine.session.history import EVER, AnyChange, check_is_change
 from cepheid.engine.session.query_changes import AddQuery
 from cepheid.errors import UsageError
-from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.binding.schema import Schema
 
 

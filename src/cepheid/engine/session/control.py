@@ -15,8 +15,8 @@ from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQ
 from cepheid.engine.session.session_query import SessionQuery
 from cepheid.engine.session.written_changes import write_changes
 from cepheid.errors import CepheidError, UsageError, did_you_mean
+from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.language import parse
-from cepheid.pattern.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
 
 COLUMNS = ("id", "action", "text", "at")

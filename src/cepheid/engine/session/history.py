@@ -12,7 +12,7 @@ from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQ
 from cepheid.engine.session.session_query import SessionQuery
 from cepheid.engine.stream.lifetime import FOR_GOOD, Lifetime
 from cepheid.errors import PatternError, UsageError, did_you_mean
-from cepheid.pattern.automata.timeline import AddArc, RemoveArc
+from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.binding.schema import Schema
 
 AnyChange = AddArc | RemoveArc | Whole

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache
-from cepheid.pattern.automata.bound import BoundArc
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.bound import BoundArc
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.tree.nodes import ArcClause, Program
 
@@ -61,10 +61,10 @@ class SessionQuery(Protocol):
     def empty_table(self) -> pa.Table:
         """No events, with the columns that it reads."""
 
-    def bind(self, schema: Schema) -> list[Bound]:
+    def bind(self, schema: Schema) -> list[Runnable]:
         """Its queries, bound to events of a schema."""
 
-    def bind_arc(self, arc: ArcClause, bound: Bound) -> BoundArc:
+    def bind_arc(self, arc: ArcClause, bound: Runnable) -> BoundArc:
         """An arc as one of this query, which is an automaton."""
 
     def all_by_reference(self, base: pa.Table, schema: Schema, horizon: int | None = None) -> list[Matches]:

@@ -11,8 +11,8 @@ from cepheid.engine.session.history import AnyChange
 from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQuery
 from cepheid.engine.session.session_query import SessionQuery
 from cepheid.errors import UsageError
+from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.language import parse, print_arc
-from cepheid.pattern.automata.timeline import AddArc, RemoveArc
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
 
 

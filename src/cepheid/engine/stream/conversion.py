@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cepheid.engine.machines.protocol import Machine
@@ -13,9 +13,10 @@ from cepheid.engine.stream.in_memory import MemorySource
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.snapshot import load_pipeline
 from cepheid.errors import PatternError
-from cepheid.pattern.binding.analysis import Analysed
-from cepheid.pattern.binding.bind import Bound
-from cepheid.pattern.tree.nodes import AutomatonPattern, Fires, Output
+from cepheid.front.analysed import Analysed
+from cepheid.front.runnable import Runnable
+from cepheid.pattern.tree.nodes import AutomatonPattern, Fires, Language, Output, QueryTree
+from cepheid.pattern.tree.walk import automaton_of
 from cepheid.plan.join import Join
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ def fitting(pipeline: Pipeline, new: QueryCache) -> list[bool]:
 
 def _holds_alike(old: CompiledQuery, new: CompiledQuery) -> bool:
     """Whether matches wait for AT END in both automata, or in none: arcs that lead to no final state hold nothing."""
-    pattern = old.query.automaton
-    if pattern is None or not any(arc.fires is Fires.END for arc in pattern.arcs):
+    if not old.query.body.waits:
         return True
     if old.why_interpreted or new.why_interpreted:
         return True
@@ -46,17 +46,49 @@ def _holds_alike(old: CompiledQuery, new: CompiledQuery) -> bool:
 
 def _fits(old: Analysed, new: Analysed) -> bool:
     """Whether two queries differ in what no state knows of: constants, or arcs that come and go."""
-    if isinstance(old.query.pattern, AutomatonPattern) and isinstance(new.query.pattern, AutomatonPattern):
-        # Runs know when they began only where AT END asks for it.
-        return _has_end(old.query.pattern) == _has_end(new.query.pattern)
-    return repr(clauses(old.query)) == repr(clauses(new.query))
+    language = old.query.language
+    return language is new.query.language and _CONVERSIONS[language].fits(old.query, new.query)
+
+
+def _has_like_clauses(old: QueryTree, new: QueryTree) -> bool:
+    return repr(clauses(old)) == repr(clauses(new))
+
+
+def _has_like_ends(old: QueryTree, new: QueryTree) -> bool:
+    """Runs know when they began only where AT END asks for it."""
+    return _has_end(automaton_of(old)) == _has_end(automaton_of(new))
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What becomes of the state of a query that is replaced.
+
+    fits: whether two queries differ in what no state knows of. by_events: the state can be compared by what it keeps of
+    events.
+    """
+
+    fits: Callable[[QueryTree, QueryTree], bool]
+    by_events: bool = True
+
+
+_CONVERSIONS: Mapping[Language, Conversion] = {
+    Language.PATTERN: Conversion(_has_like_clauses),
+    Language.AUTOMATON: Conversion(_has_like_ends, by_events=False),
+    Language.CESAR: Conversion(_has_like_clauses),
+}
 
 
 def _alike(machine: Machine | None, old: CompiledQuery, new: CompiledQuery) -> bool:
     """Whether conditions differ, but not what is kept of events for them."""
     from cepheid.engine.machines.stack_machine import StackMachine  # kernels are not needed before
 
-    if old.query.automaton is not None or old.why_interpreted or new.why_interpreted or old.derived or new.derived:
+    if (
+        not _CONVERSIONS[old.query.language].by_events
+        or old.why_interpreted
+        or new.why_interpreted
+        or old.derived
+        or new.derived
+    ):
         return False
     if isinstance(machine, StackMachine):
         return not new.why_not_joined and _kept(old.join_of(machine.choice)) == _kept(new.join_of(machine.choice))
@@ -94,7 +126,7 @@ def _has_end(automaton: AutomatonPattern) -> bool:
     return any(arc.fires is Fires.END for arc in automaton.arcs)
 
 
-def check_again(query: Bound, name: str) -> None:
+def check_again(query: Runnable, name: str) -> None:
     """Refuse to go over the events again that are kept where they do not tell all that has happened."""
     why = ""
     if query.output is not Output.ALL:

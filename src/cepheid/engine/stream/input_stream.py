@@ -13,16 +13,16 @@ from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.row_log import RowLog
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
 
 FEW_ROWS, FEW_PARTITIONS, FEW_STRINGS = 256, 16, 1024
 """How much there must be before it is asked what can go; then twice as much as was left."""
 
 
-def types_in_order(queries: Sequence[Bound]) -> frozenset[str] | None:
+def types_in_order(queries: Sequence[Runnable]) -> frozenset[str] | None:
     """The types of events that queries read in the order of S1; None for all. Others may stay as they come in a tie."""
-    if all(query.algebra is not None for query in queries):
+    if all(not query.body.ordered for query in queries):
         return frozenset()  # for CESAR the events of an instant are a set
     types = [query.types_read for query in queries]
     return None if None in types else frozenset(name for some in types for name in some or ())

@@ -9,7 +9,7 @@ compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -45,7 +45,7 @@ from cepheid.engine.stream.snapshot import write_pipeline
 from cepheid.errors import InputError
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.stretches import APPENDED, CUT
-from cepheid.pattern.tree.nodes import Output, Ties
+from cepheid.pattern.tree.nodes import Language, Output, Ties
 
 NO_EVENTS: Any = np.zeros(0, np.int64)
 EVER = -(2**62)
@@ -383,13 +383,20 @@ def is_contiguous(compiled: CompiledQuery) -> bool:
     return all(state.ends.contiguous for state in automaton.states) and not automaton.witnesses
 
 
+_REGISTERS: Mapping[Language, str] = {
+    Language.PATTERN: "",
+    Language.AUTOMATON: "its matches have a register",
+    Language.CESAR: "its results have values",
+}
+
+
 def why_not_by_partitions(compiled: CompiledQuery) -> str:
     """Why a query can't be gone over again partition by partition; empty if it can."""
     query = compiled.query
     if compiled.why_interpreted:
         return "it is interpreted"
-    if query.automaton is not None:
-        return "its matches have a register"
+    if why := _REGISTERS[query.language]:
+        return why
     if query.output is not Output.ALL or query.waits:
         return "a match is not certain with its last event"
     if query.ties is not Ties.ORDERED or query.scope is not None:

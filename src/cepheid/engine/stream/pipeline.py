@@ -24,7 +24,7 @@ from cepheid.engine.stream.input_stream import InputStream, types_in_order
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema, make_schema
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.flow import EVENTS, StreamSource
@@ -69,7 +69,7 @@ class Pipeline:
         self.streams: dict[StreamSource, InputStream] = {EVENTS: self.events}
         self.views: dict[tuple[StreamSource, VisibleEvents], View] = {}
         self.queries: list[QueryStream] = []
-        made: dict[str, Bound] = {}
+        made: dict[str, Runnable] = {}
         for number, source in enumerate(self.program.sources):
             if source not in self.streams:
                 found = schema_of(source, schema, made, self.program.roles)
@@ -305,7 +305,7 @@ class Pipeline:
                     stream.arrivals.add(arrival_of(stream.schema, fitted(as_table(rows), columns), times))
         stream.arrivals.add(arrival_of(stream.schema, fitted(events, stream.schema.arrow)))
 
-    def held_until(self, query: Bound, limit: int | None) -> int | None:
+    def held_until(self, query: Runnable, limit: int | None) -> int | None:
         """How far the reader of composite events may go.
 
         A query is made for the types of its columns. So events wait while a user-defined function has given NULL only;

@@ -14,7 +14,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.partition_times import Key, PartitionTimes, keys_of
 from cepheid.engine.stream.arrivals import Arrivals
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.walk import conjuncts, walk
@@ -62,7 +62,7 @@ class Promises:
     every: whether a query reads it in a way in which any event matters.
     """
 
-    queries: Sequence[Bound]
+    queries: Sequence[Runnable]
     every: bool = False
     made: dict[str, Promise] = field(default_factory=dict)
 
@@ -180,7 +180,7 @@ class Promises:
             self._tests[condition] = lambda event: holds(Bindings({E: (event,)}, {E: event}))
         return self._tests[condition]
 
-    def ends_from(self, query: Bound, watermark: int | None, arrivals: Arrivals) -> int | None:
+    def ends_from(self, query: Runnable, watermark: int | None, arrivals: Arrivals) -> int | None:
         """The time before which no match to come of a query ends: a path punctuation (AFA, algorithm 2).
 
         It is the least over the arcs that end a match: what is promised of each, or when the first event waits that it
@@ -279,7 +279,7 @@ class Promises:
         return replace(schema, columns=columns, parts={})
 
 
-def _of_types(query: Bound, events: Events, times: Any, kinds: set[str] | None) -> list[int]:
+def _of_types(query: Runnable, events: Events, times: Any, kinds: set[str] | None) -> list[int]:
     """The first time of an event of some types (None: of all), if there is one."""
     role = query.schema.roles.type
     if kinds is not None and role is not None:

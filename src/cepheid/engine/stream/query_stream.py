@@ -19,7 +19,7 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.stream.arrivals import arrange
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.errors import InputError
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Ties
 from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
 
@@ -38,7 +38,7 @@ class QueryStream:
 
     def __init__(
         self,
-        query: Bound,
+        query: Runnable,
         stream: InputStream,
         plans_for: Callable[[str | None], Plans],
         kind: str | None = None,

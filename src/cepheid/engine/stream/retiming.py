@@ -9,9 +9,9 @@ from cepheid.engine.machines.automaton_machine import AutomatonMachine
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.lifetimes import Member, TrackedAutomaton
 from cepheid.engine.stream.pipeline import Pipeline
-from cepheid.pattern.automata.one_arc import BindArc
-from cepheid.pattern.automata.timeline import AddArc, Change, RemoveArc, lasting
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.one_arc import BindArc
+from cepheid.front.automata.timeline import AddArc, Change, RemoveArc, lasting
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Fires
 
 
@@ -45,7 +45,7 @@ def _machine(pipeline: Pipeline) -> AutomatonMachine | None:
     return machine if isinstance(machine, AutomatonMachine) else None
 
 
-def _after(settled: TrackedAutomaton, changes: Sequence[Change], query: Bound, bind: BindArc) -> list[Member] | None:
+def _after(settled: TrackedAutomaton, changes: Sequence[Change], query: Runnable, bind: BindArc) -> list[Member] | None:
     """The arcs after some changes, by the rules of `with_changes`; None where one is refused or has a new shape."""
     members = list(settled.members)
     for change in changes:
@@ -66,7 +66,7 @@ def _after(settled: TrackedAutomaton, changes: Sequence[Change], query: Bound, b
     return members
 
 
-def _added(settled: TrackedAutomaton, change: AddArc, at: int, query: Bound, bind: BindArc) -> Member | None:
+def _added(settled: TrackedAutomaton, change: AddArc, at: int, query: Runnable, bind: BindArc) -> Member | None:
     until = None if change.until is None else int(str(change.until))
     if (until is not None and until <= at) or change.arc.fires is not Fires.EVENT:
         return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.scope_filter import ScopeFilter
 from cepheid.engine.stream.input_stream import InputStream
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 
 
 class View:
     """The events of a stream that queries see."""
 
-    def __init__(self, query: Bound, *, once: bool) -> None:
+    def __init__(self, query: Runnable, *, once: bool) -> None:
         self.filter = ScopeFilter(query)
         self.stream = InputStream(query.schema, once=once)
 

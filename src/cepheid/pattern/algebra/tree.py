@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from cepheid.errors import Span
 from cepheid.pattern.expressions.nodes import Expression
-from cepheid.pattern.tree.nodes import PatternTree
+from cepheid.pattern.tree.nodes import Language, PatternTree, QueryTree
 
 # Operators on one stream.
 
@@ -132,8 +133,15 @@ class Let:
 class Algebra(PatternTree):
     """`CESAR LET … expression`."""
 
+    language: ClassVar[Language] = Language.CESAR
     lets: tuple[Let, ...]
     term: Term
+
+
+def algebra_of(query: QueryTree) -> Algebra:
+    """The expression of a query that is known to be one."""
+    assert isinstance(query.pattern, Algebra)
+    return query.pattern
 
 
 # What names stand for, once they are resolved.

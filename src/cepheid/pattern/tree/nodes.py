@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import ClassVar
 
 from cepheid.errors import Span
 from cepheid.pattern.expressions.nodes import Expression, Literal, Name
 
 
+class Language(Enum):
+    """The query languages, by the word that begins a query. Tables that are keyed by it have an entry for each."""
+
+    PATTERN = "PATTERN"
+    AUTOMATON = "AUTOMATON"
+    CESAR = "CESAR"
+
+
 @dataclass(frozen=True, slots=True)
 class PatternTree:
-    """A node of the PATTERN clause."""
+    """A node of the PATTERN clause, or the whole of a query in another language."""
 
+    language: ClassVar[Language] = Language.PATTERN
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
@@ -122,6 +132,7 @@ class ArcClause:
 class AutomatonPattern(PatternTree):
     """`AUTOMATON q0 -> q3`: states, a register and arcs of the user's own (S18)."""
 
+    language: ClassVar[Language] = Language.AUTOMATON
     start: str
     finals: tuple[str, ...]
     register: tuple[RegisterSlot, ...] = ()
@@ -220,6 +231,11 @@ class QueryTree:
     cooldown: Window | None = None
     ties: Ties = Ties.ORDERED
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def language(self) -> Language:
+        """The key of tables that say what is done for each language."""
+        return self.pattern.language
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,12 @@ def rewrite_expressions(query: QueryTree, change: Callable[[Expression], Express
     )
 
 
+def automaton_of(query: QueryTree) -> AutomatonPattern:
+    """The automaton of a query that is known to be one."""
+    assert isinstance(query.pattern, AutomatonPattern)
+    return query.pattern
+
+
 def automaton_expressions(automaton: AutomatonPattern) -> Iterator[Expression]:
     """The values of the register at the start, then what each arc asks and assigns."""
     yield from (slot.initial for slot in automaton.register)

@@ -15,9 +15,9 @@ from cepheid.api.many.read_rules import example
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.routed.variants import VariedTemplate
 from cepheid.engine.many.rules import Rules, RuleSet, Template
+from cepheid.front.templates.rule_columns import NotJoinedError
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.paths import Path
-from cepheid.pattern.templates.rule_columns import NotJoinedError
 from cepheid.pattern.tree.flow import EVENTS
 from cepheid.spark.many.constant_keys import constant_keys
 from cepheid.spark.partitioning import SparkPartitioning, choose_partitioning

@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from cepheid.api import Query
 from cepheid.engine.program import CompiledProgram
 from cepheid.engine.stream.operations import SIGNS
-from cepheid.pattern.binding.analysis import paths_read, reads_whole_events
+from cepheid.front.analysed import paths_read, reads_whole_events
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.types import STRING
 from cepheid.pattern.tree.flow import EVENTS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cepheid.front.runnable import Runnable
 from cepheid.language.printer import print_expression
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.paths import read_path
@@ -34,7 +34,7 @@ class RowFilter:
     pushed, refused: in words, the conditions that are in the predicate, and those that are not, with the reason.
     """
 
-    def __init__(self, query: Bound, collated: frozenset[str]) -> None:
+    def __init__(self, query: Runnable, collated: frozenset[str]) -> None:
         self.query = query
         self.schema = query.schema
         self.translator = PredicateTranslator(query, collated)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from cepheid.front.runnable import Runnable
 from cepheid.language.printer import print_expression
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.comparisons import negate, swap
 from cepheid.pattern.expressions.types import BOOL, Kind, Type, plain
@@ -42,7 +42,7 @@ class PredicateTranslator:
     collated: columns with strings that Spark does not compare byte by byte.
     """
 
-    def __init__(self, query: Bound, collated: frozenset[str]) -> None:
+    def __init__(self, query: Runnable, collated: frozenset[str]) -> None:
         self.schema = query.schema
         self.values = Values(query, collated)
 

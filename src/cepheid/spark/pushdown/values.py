@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F
 
+from cepheid.front.runnable import Runnable
 from cepheid.language.printer import print_expression
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.nested import field_names, key_type
 from cepheid.pattern.expressions.types import Kind, Type, plain
@@ -28,7 +28,7 @@ class Values:
     collated: columns with strings that Spark does not compare byte by byte.
     """
 
-    def __init__(self, query: Bound, collated: frozenset[str]) -> None:
+    def __init__(self, query: Runnable, collated: frozenset[str]) -> None:
         self.query = query
         self.collated = collated
 

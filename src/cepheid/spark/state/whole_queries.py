@@ -41,8 +41,7 @@ def check_replaced(worker_query: WorkerQuery, change: ReplaceQuery) -> None:
     Whether it has to depends on its events, and all buckets must decide alike.
     """
     for bound in change.query.compiled.bind(worker_query.schema):
-        if bound.automaton is None:
-            check_again(bound, change.name)
+        check_again(bound, change.name)
 
 
 def _types(columns: pa.Schema) -> dict[str, pa.DataType]:

@@ -18,7 +18,7 @@ from pyspark.sql import types as st
 
 from cepheid.engine.encoding.times import ticks
 from cepheid.errors import UsageError
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import END, START
 from cepheid.spark.checks import WATERMARK
 from cepheid.spark.introspect import plan_nodes
@@ -75,7 +75,7 @@ def event_time_of(job: Job) -> EventTime | None:
     return EventTime(name, *waits_of(bound))
 
 
-def waits_of(bound: Bound) -> tuple[int, int]:
+def waits_of(bound: Runnable) -> tuple[int, int]:
     """Return how long a match waits for absences at its end, in ticks: after its start, and after its end."""
     periods = [bound.periods[n] for n in bound.trailing]
     for_window = bound.waits and bound.timed and (not periods or None in periods)

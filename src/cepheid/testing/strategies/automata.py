@@ -9,7 +9,7 @@ from itertools import pairwise
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from cepheid.pattern.automata.registers import EVENT, FIRST, LAST
+from cepheid.front.automata.registers import EVENT, FIRST, LAST
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.pattern.tree.components import name_events

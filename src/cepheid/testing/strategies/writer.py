@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from hypothesis import strategies as st
 
-from cepheid.pattern.automata.registers import REGISTER
+from cepheid.front.automata.registers import REGISTER
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
 from cepheid.testing.strategies.literals import literals

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.front.fronts import analyse, bind
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.arguments import ColumnNulls, ColumnValues, EventArray, EventFact
 from cepheid.kernel.compile import Compilable, Run
 from cepheid.kernel.join import run
@@ -20,8 +22,6 @@ from cepheid.kernel.join.output import MatchBuffers
 from cepheid.kernel.join.state import StackState
 from cepheid.kernel.runtime import NIL
 from cepheid.language import parse
-from cepheid.pattern.binding.analysis import analyse
-from cepheid.pattern.binding.bind import Bound, bind
 from cepheid.pattern.binding.schema import Roles, make_schema
 from cepheid.pattern.tree.uses import variables
 from cepheid.plan.join import Join, make_join
@@ -36,7 +36,7 @@ SCHEMA = pa.schema(
 Rows = set[tuple[int, ...]]
 
 
-def bound(text: str, schema: pa.Schema = SCHEMA, **roles: Any) -> Bound:
+def bound(text: str, schema: pa.Schema = SCHEMA, **roles: Any) -> Runnable:
     """A query that can be run."""
     query = parse(f"PATTERN {text}").queries[0]
     return bind(analyse(query, {}, Roles(**roles)), make_schema(schema, Roles(**roles)), {})
@@ -61,7 +61,7 @@ class Machine:
 
     def __init__(
         self,
-        query: Bound,
+        query: Runnable,
         order: tuple[int, ...] | None,
         *,
         native: bool = False,
@@ -156,7 +156,7 @@ class Machine:
         return set(found)
 
 
-def find(query: Bound, table: pa.Table, order: tuple[int, ...] | None, parts: int = 1, **options: Any) -> Rows:
+def find(query: Runnable, table: pa.Table, order: tuple[int, ...] | None, parts: int = 1, **options: Any) -> Rows:
     """The matches of a join over a stream that comes in parts."""
     nullable = frozenset(name for name in table.column_names if table.column(name).null_count)
     machine = Machine(query, order, nullable=nullable, **options)
@@ -172,7 +172,7 @@ def find(query: Bound, table: pa.Table, order: tuple[int, ...] | None, parts: in
 # Every combination.
 
 
-def enumerate_all(query: Bound, table: pa.Table) -> Rows:
+def enumerate_all(query: Runnable, table: pa.Table) -> Rows:
     """The matches by definition."""
     join, rows = make_join(query), read_rows(table, query.schema)
     asked = _conditions(query)
@@ -228,14 +228,14 @@ def enumerate_all(query: Bound, table: pa.Table) -> Rows:
     return found
 
 
-def _conditions(query: Bound) -> list[tuple[frozenset[str], Any]]:
+def _conditions(query: Runnable) -> list[tuple[frozenset[str], Any]]:
     placed = query.placement
     found = [c for conditions in placed.at_place.values() for _, c in conditions]
     found += [c for conditions in (*placed.at_exit.values(), *placed.of_witness.values()) for c in conditions]
     return [(variables(c), Compiler(query).condition(c)) for c in dict.fromkeys(found)]
 
 
-def _partition(query: Bound, event: Event) -> Any:
+def _partition(query: Runnable, event: Event) -> Any:
     """None: in no match."""
     agreed = [event.values[test.attribute] for test in query.same]
     return None if None in agreed else (*map(group_key, agreed), *(event.values[name] for name in query.partition_by))

@@ -24,8 +24,8 @@ from cepheid.engine.matches.match_table import MatchTable, returned
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.stream.query_stream import QueryStream
+from cepheid.front.templates.template import Joined
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.templates.template import Joined
 from cepheid.pattern.tree.nodes import Output
 from cepheid.pattern.tree.partitioning import Partitioning
 
@@ -169,7 +169,7 @@ class RoutedTier:
     def _ended(self, ended: Any, at: int) -> list[Part]:
         """What rules give that end at a time: absences are known up to then (S17)."""
         found = [*self._taken(), *self._certain(self.running.emit(at))]
-        if self.query.algebra is None and (self.query.waits or self.query.output is not Output.ALL):
+        if self.query.waits or self.query.output is not Output.ALL:
             # What is still open is decided in a copy, which is as if the input had ended.
             facts, arrays = self.running.dump()
             copy = self._run(self.running.kind)

@@ -12,18 +12,18 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.routed.sets import Lengths, by_length, set_parameters, values_of, with_values
 from cepheid.errors import CepheidError
+from cepheid.front.fronts import analyse, bind
+from cepheid.front.runnable import Runnable, Within
+from cepheid.front.templates.parameters import parameters, shapes, window_parameter
+from cepheid.front.templates.rule_columns import WINDOW, ConstantColumn, NotJoinedError, power_above
+from cepheid.front.templates.template import Joined, join, window_type
 from cepheid.pattern.algebra.flow import expand
-from cepheid.pattern.binding.analysis import analyse
-from cepheid.pattern.binding.bind import Bound, Within, bind
 from cepheid.pattern.binding.schema import Roles, Schema
 from cepheid.pattern.expressions.aggregates import with_aggregates
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.pattern.expressions.parameters import literal, resolve_window, window_nanoseconds
 from cepheid.pattern.expressions.sampled import SampledValue
 from cepheid.pattern.expressions.types import NULL, Kind, Type
-from cepheid.pattern.templates.parameters import parameters, shapes, window_parameter
-from cepheid.pattern.templates.rule_columns import WINDOW, ConstantColumn, NotJoinedError, power_above
-from cepheid.pattern.templates.template import Joined, join, window_type
 from cepheid.pattern.tree.flow import EVENTS, check_flow, roles_in
 from cepheid.pattern.tree.nodes import Program
 
@@ -256,11 +256,11 @@ class VariedTemplate:
         params = {**self.params, **values, **{name: SampledValue(value) for name, value in sample.items()}, **length}
         bound = self.bind(params)
         if upper:
-            bound = replace(bound, within=Within(nanoseconds=upper[1] * self.schema.tick))
+            bound = bound.with_parts(within=Within(nanoseconds=upper[1] * self.schema.tick))
         joined = join(bound, windowed=bool(upper))
         return Variant(key, joined, tuple(column.type for column in joined.columns))
 
-    def bind(self, params: Mapping[str, object]) -> Bound:
+    def bind(self, params: Mapping[str, object]) -> Runnable:
         """The query with values of its parameters, on the events."""
         program = expand(self.program, params)
         sources = check_flow(program)

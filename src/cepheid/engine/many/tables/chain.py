@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cepheid.automaton.model import Ends
+from cepheid.front.runnable import Runnable
 from cepheid.kernel.arguments import Mask
-from cepheid.pattern.binding.bind import Bound
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind, Type
 from cepheid.pattern.tree.partitioning import Partitioning
@@ -36,7 +36,7 @@ class ComputedCondition:
 
     text: str
     types: tuple[str, ...]
-    query: Bound = field(compare=False)
+    query: Runnable = field(compare=False)
     mask: Mask = field(compare=False)
 
 

@@ -38,6 +38,7 @@ from cepheid.engine.many.tables.chain import (
     TestConstant,
 )
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.front.cesar.result import algebra_in
 from cepheid.kernel.arguments import Mask
 from cepheid.language import print_expression
 from cepheid.pattern.expressions import nodes as ex
@@ -62,7 +63,7 @@ def chain_of(compiled: CompiledQuery, window: str | None = None) -> Chain:
         raise NotChained("a filter in FROM")
     if query.schema.roles.types is not None or query.schema.start is not None:
         raise NotChained("types with attributes of their own" if query.schema.start is None else "events that last")
-    if query.ties is not Ties.ORDERED and query.algebra is None:
+    if query.ties is not Ties.ORDERED and query.body.ordered:
         raise NotChained("TIES SIMULTANEOUS")
     return _ChainReader(compiled, window).chain()
 
@@ -225,10 +226,8 @@ class _ChainReader:
 
     def _results(self, exit_: Exit) -> Iterator[Copied | Slot]:
         """The attributes of a result, without its times."""
-        algebra = self.compiled.query.algebra
-        assert algebra is not None
         given = [value for register, value in exit_.gives.items() if register.name not in (BEGAN, ENDED)]
-        for value, type_ in zip(given, algebra.types, strict=True):
+        for value, type_ in zip(given, algebra_in(self.compiled.query).types, strict=True):
             assert isinstance(value, Held)
             source = self.sources[value.register]
             if not isinstance(source, Copied | Slot):

@@ -26,9 +26,9 @@ from cepheid.engine.many.tables.shared_runs import dump_runs, load_runs
 from cepheid.engine.many.tables.tables import SharedTables
 from cepheid.engine.matches.made_matches import ScanResults, once
 from cepheid.engine.matches.match_table import MatchTable
+from cepheid.front.templates.template import Joined
 from cepheid.kernel import shared as k
 from cepheid.pattern.expressions.types import Kind
-from cepheid.pattern.templates.template import Joined
 
 FEW_RULES = 2000
 """So many rules, that come and those of the last levels together, are put into a level before the next event."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cepheid.errors import BindError, Span
-from cepheid.pattern.binding.analysis import Analysed
+from cepheid.front.analysed import Analysed
 from cepheid.pattern.binding.typing import Typer
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.paths import Path, StructField, part_name, read_path, resolve_path, spell

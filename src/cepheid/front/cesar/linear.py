@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from cepheid.pattern.algebra import bound as b
+from cepheid.front.automata.registers import EVENT
+from cepheid.front.cesar import bound as b
 from cepheid.pattern.algebra.attributes import END, START, last_of
 from cepheid.pattern.algebra.names import MOST_NODES, too_large
-from cepheid.pattern.automata.registers import EVENT
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.comparisons import limits_above, negate
 from cepheid.pattern.expressions.types import INT, Kind, Type

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cepheid.errors import BindError, Span, did_you_mean
-from cepheid.pattern.algebra import bound as b
+from cepheid.front.analysed import Analysed, Functions
+from cepheid.front.cesar import bound as b
+from cepheid.front.cesar.result import bound_algebra, result_columns
+from cepheid.front.runnable import BoundQuery, Runnable, derive
 from cepheid.pattern.algebra.attributes import END, START, Attributes, last_of
 from cepheid.pattern.algebra.flow import HIDDEN_START, MERGED_TYPE, RAW
 from cepheid.pattern.algebra.tree import (
@@ -22,7 +25,9 @@ from cepheid.pattern.algebra.tree import (
     Term,
     Then,
     Union,
+    algebra_of,
 )
+from cepheid.pattern.binding.placement import place
 from cepheid.pattern.binding.schema import START as START_COLUMN
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.binding.typing import Typer
@@ -45,6 +50,38 @@ class _Typed:
     @property
     def types(self) -> Mapping[str, Type]:
         return self.term.types
+
+
+def bind_cesar(analysed: Analysed, schema: Schema, functions: Functions) -> Runnable:
+    """Check an expression against a schema."""
+    query, algebra = analysed.query, algebra_of(analysed.query)
+    typer = Typer(schema, analysed.components, functions, {})
+    term, origins = bind_term(algebra.term, schema, typer)
+    names = result_columns(term.types, query.into, schema.roles, algebra.term.span)
+    return derive(
+        BoundQuery(
+            body=bound_algebra(term, names, _key_columns(schema), schema.copies, origins),
+            schema=schema,
+            pattern=query.pattern,
+            components=analysed.components,
+            layout=analysed.layout,
+            strategies=analysed.strategies,
+            placement=place((), analysed.layout, analysed.components),
+            into=query.into,
+            output=query.output,
+            ties=query.ties,
+            functions=functions,
+            typer=typer,
+            reads=tuple(schema.columns),
+        )
+    )
+
+
+def _key_columns(schema: Schema) -> tuple[str, ...]:
+    """The columns that may split a stream."""
+    roles = schema.roles
+    others = (roles.time, roles.type, schema.start, roles.start)
+    return tuple(n for n, t in schema.columns.items() if n not in others and t.kind not in (Kind.OPAQUE, Kind.NULL))
 
 
 def bind_term(term: Term, schema: Schema, typer: Typer) -> tuple[b.BoundTerm, Origins]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cepheid.pattern.algebra.linear import LinearEdge, limit_of
-from cepheid.pattern.algebra.result import BoundAlgebra
-from cepheid.pattern.automata.registers import EVENT
+from cepheid.front.automata.registers import EVENT
+from cepheid.front.cesar.linear import LinearEdge, limit_of
+from cepheid.front.cesar.result import BoundAlgebra, algebra_in
+from cepheid.front.runnable import Runnable
+from cepheid.front.templates.rule_columns import RULE, attribute, power_above, put
+from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.sampled import SampledLiteral
 from cepheid.pattern.expressions.types import INT
-from cepheid.pattern.templates.rule_columns import RULE, attribute, power_above, put
 
 
 def limits_of(algebra: BoundAlgebra) -> dict[str, int]:
@@ -20,6 +22,24 @@ def limits_of(algebra: BoundAlgebra) -> dict[str, int]:
     return {
         c.column: power_above(c.value) for c in limits if isinstance(c, SampledLiteral) and isinstance(c.value, int)
     }
+
+
+class JoinedAlgebra:
+    """A CESAR expression on a joined stream. limits: of the columns, what no rule of the variant exceeds."""
+
+    def __init__(self, query: Runnable, *, windowed: bool) -> None:
+        self.query = query
+        self.algebra = algebra_in(query)
+        self.limits = limits_of(self.algebra)
+
+    def bound(self, schema: Schema) -> Runnable:
+        """The query on events that have the columns of a rule."""
+        return self.query.with_parts(
+            body=joined_algebra(self.algebra, self.limits),
+            schema=schema,
+            typer=replace(self.query.typer, schema=schema),
+            reads=tuple(schema.columns),
+        )
 
 
 def joined_algebra(algebra: BoundAlgebra, limits: Mapping[str, int]) -> BoundAlgebra:
@@ -42,7 +62,8 @@ def joined_algebra(algebra: BoundAlgebra, limits: Mapping[str, int]) -> BoundAlg
     states = (replace(state, types={**state.types, RULE: INT}) for state in found.states)
     flat = replace(found, states=tuple(states), edges=tuple(edges), types={**found.types, RULE: INT})
     term = replace(algebra.term, types={**algebra.term.types, RULE: INT})
-    return replace(algebra, term=term, names=(*algebra.names, RULE), columns=(RULE, *algebra.columns), flat=flat)
+    named = replace(algebra, term=term, names=(*algebra.names, RULE))
+    return named.with_automaton(flat, columns=(RULE,))
 
 
 def _limited(edge: LinearEdge, limits: Mapping[str, int]) -> LinearEdge:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from cepheid.pattern.automata.bound import BoundArc
+from cepheid.front.automata.bound import BoundArc
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import FLOAT, INT
 from cepheid.pattern.tree.nodes import ArcClause

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cepheid.errors import CepheidWarning, nearest
-from cepheid.pattern.automata.check import reached
+from cepheid.front.automata.check import reached
 from cepheid.pattern.tree.nodes import AutomatonPattern
 
 LOST = "CEP014"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from cepheid.errors import PatternError
-from cepheid.pattern.automata.check import check_epsilon, states_of
-from cepheid.pattern.automata.named_arcs import NamedArcs
+from cepheid.front.automata.check import check_epsilon, states_of
+from cepheid.front.automata.named_arcs import NamedArcs
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.pattern.expressions.types import BOOL
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires, Program
@@ -46,12 +46,11 @@ def with_changes(program: Program, changes: Sequence[Change | ReplaceArcs]) -> P
     """The program after some changes, one after the other; their times are ticks."""
     if not changes:
         return program
-    if len(program.queries) != 1 or not isinstance(program.queries[0].pattern, AutomatonPattern):
+    automaton = program.queries[0].pattern
+    if len(program.queries) != 1 or not isinstance(automaton, AutomatonPattern):
         remedy = "write the query as an AUTOMATON; whole queries are added and removed with add and remove"
         raise PatternError("CEP228", "only a query that is an automaton has arcs that can change", remedy)
     query = program.queries[0]
-    automaton = query.pattern
-    assert isinstance(automaton, AutomatonPattern)
     arcs = list(automaton.arcs)
     named = _named(arcs)
     for change in changes:

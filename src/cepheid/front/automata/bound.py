@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import ClassVar
 
 from cepheid.errors import BindError, Span
-from cepheid.pattern.automata.registers import FIRST, slot_type
+from cepheid.front.automata.registers import FIRST, slot_type
+from cepheid.front.clauses import span_of_window, split, types_in_scope
+from cepheid.front.runnable import Body, BoundQuery
 from cepheid.pattern.binding.typing import Typer
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.common_types import comparable, converted, shown
 from cepheid.pattern.expressions.constants import read_as
 from cepheid.pattern.expressions.types import FLOAT, INT, NUMERIC, Kind, Type, duration, finest_unit, plain, zone_of
-from cepheid.pattern.tree.nodes import Assignment, AutomatonPattern, Fires, RegisterSlot
+from cepheid.pattern.tree.nodes import Assignment, AutomatonPattern, Fires, Language, RegisterSlot
+from cepheid.pattern.tree.partitioning import Partitioning
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +54,16 @@ class BoundArc:
 
 
 @dataclass(frozen=True)
-class BoundAutomaton:
+class BoundAutomaton(Body):
     """An automaton of the user's own, on events of a schema."""
+
+    language: ClassVar[Language] = Language.AUTOMATON
 
     start: str
     finals: tuple[str, ...]
     slots: tuple[BoundSlot, ...]
-    arcs: tuple[BoundArc, ...]
-
-    @property
-    def waits(self) -> bool:
-        """Whether matches may come when a window is over."""
-        return any(arc.fires is Fires.END for arc in self.arcs)
+    arcs: Sequence[BoundArc]
+    waits: bool  # an arc is taken AT END
 
     def expressions(self) -> Iterator[ex.Expression]:
         """What arcs ask and assign."""
@@ -69,6 +71,21 @@ class BoundAutomaton:
             if arc.condition is not None:
                 yield arc.condition
             yield from arc.assigns.values()
+
+    def partitions(self, query: BoundQuery) -> Partitioning:
+        """By `[attr]` too: events of other keys are not its events."""
+        return split(query, agreed=True)
+
+    def types_read(self, query: BoundQuery) -> frozenset[str] | None:
+        """Every event that it sees may end runs."""
+        return types_in_scope(query)
+
+    def span(self, query: BoundQuery) -> int | None:
+        """That of the window."""
+        return span_of_window(query)
+
+    def results(self, query: BoundQuery) -> None:
+        """A match is made of events, and of its register."""
 
     def rewritten(self, change: Callable[[ex.Expression], ex.Expression]) -> BoundAutomaton:
         """The automaton with `change` applied to each of its expressions as a whole."""
@@ -106,7 +123,14 @@ def bind_automaton(automaton: AutomatonPattern, typer: Typer) -> BoundAutomaton:
         )
         for arc in automaton.arcs
     )
-    return BoundAutomaton(automaton.start, automaton.finals, slots, tuple(arcs))
+    waits = any(arc.fires is Fires.END for arc in automaton.arcs)
+    return BoundAutomaton(automaton.start, automaton.finals, slots, tuple(arcs), waits)
+
+
+def automaton_in(query: BoundQuery) -> BoundAutomaton:
+    """The automaton of a query that is known to be one."""
+    assert isinstance(query.body, BoundAutomaton)
+    return query.body
 
 
 def _bound_slot(slot: RegisterSlot, typer: Typer) -> BoundSlot:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
-from cepheid.pattern.automata.bound import BoundArc
-from cepheid.pattern.automata.registers import EVENT, FIRST
-from cepheid.pattern.binding.bind import Bound
+from cepheid.front.automata.bound import BoundArc, automaton_in
+from cepheid.front.automata.registers import EVENT, FIRST
+from cepheid.front.runnable import Body, Runnable
+from cepheid.front.templates.rule_columns import RULE, WINDOW, NotJoinedError, Target, attribute, constants_in, put
 from cepheid.pattern.binding.placement import Placement, TestedAt
+from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.paths import read_path
 from cepheid.pattern.expressions.sampled import SampledLiteral
-from cepheid.pattern.templates.rule_columns import WINDOW, NotJoinedError, Target, attribute, constants_in, put
 from cepheid.pattern.tree.components import Component
 from cepheid.pattern.tree.layout import Loop
-from cepheid.pattern.tree.nodes import AnyOrder, Either, EventPattern, Fires, Output, PatternTree, Repeat, Seq
+from cepheid.pattern.tree.nodes import AnyOrder, Either, EventPattern, Fires, Output, PatternTree, Repeat, Seq, Strategy
+from cepheid.pattern.tree.scope import EVENT as SEEN
+from cepheid.pattern.tree.scope import VisibleEvents
 from cepheid.pattern.tree.uses import uses
 from cepheid.pattern.tree.walk import substitute, walk
 
@@ -25,16 +29,38 @@ _AT_HAND = (ex.Index.ONE, ex.Index.EACH, ex.Index.CURRENT, ex.Index.FIRST)
 class JoinedPattern:
     """The conditions of a SASE+ query on a joined stream: each reads the rule of an event that it is tested on."""
 
-    def __init__(self, query: Bound) -> None:
+    limits: Mapping[str, int] = MappingProxyType({})  # of the columns, what no rule of the variant exceeds
+
+    def __init__(self, query: Runnable, *, windowed: bool) -> None:
+        if query.schema.start is not None and windowed:
+            raise NotJoinedError("the window of events that last")
         self.query = query
+        self.windowed = windowed
         self.layout = query.layout
         self.sure = certain(query.pattern)
 
-    def arc(self, arc: BoundArc) -> BoundArc:
-        """Not of a pattern."""
-        raise TypeError("a pattern has no arcs")
+    def bound(self, schema: Schema) -> Runnable:
+        """The query on events that have the columns of a rule."""
+        query = self.query
+        _check_same(query)
+        return query.with_parts(
+            body=self.body(),
+            schema=schema,
+            placement=self.placement(),
+            same=tuple(replace(test, value=_kept(test)) for test in query.same if not _is_needless(test, query)),
+            partition_by=(RULE, *query.partition_by),
+            having=query.having and self.complete(query.having),
+            returns=tuple(replace(result, expression=self.complete(result.expression)) for result in query.returns),
+            typer=replace(query.typer, schema=schema),
+            scope=query.scope and _joined_scope(query.scope),
+            reads=(*query.reads, *(name for name in schema.columns if name in schema.constants)),
+        )
 
-    def placement(self, *, windowed: bool) -> Placement:
+    def body(self) -> Body:
+        """What runs: the layout stays as it is."""
+        return self.query.body
+
+    def placement(self) -> Placement:
         """The conditions, where they were."""
         given = self.query.placement
         at_place = {
@@ -56,7 +82,7 @@ class JoinedPattern:
                 variable = self.layout.places[begun].variable
                 read, when = self.current(variable)
                 at_place.setdefault(begun, []).append((when, put(condition, attribute(variable, read))))
-        if windowed:
+        if self.windowed:
             for number, test_at, condition in self.window():
                 at_place.setdefault(number, []).append((test_at, condition))
         return Placement(
@@ -154,9 +180,13 @@ class JoinedPattern:
 class JoinedAutomaton(JoinedPattern):
     """The same of an automaton of the user's own: an arc has an event at hand, or all of an instant."""
 
-    def placement(self, *, windowed: bool) -> Placement:
+    def body(self) -> Body:
+        """Its arcs read the rules of their events."""
+        return automaton_in(self.query).rewritten_arcs(self.arc)
+
+    def placement(self) -> Placement:
         """It has no conditions but those of its arcs."""
-        if windowed:
+        if self.windowed:
             raise NotJoinedError("the window of an automaton")
         return self.query.placement
 
@@ -193,3 +223,28 @@ def certain(pattern: PatternTree) -> tuple[str, ...]:
         case Repeat(body=body, low=low) if low > 0:
             return certain(body)
     return ()
+
+
+def _check_same(query: Runnable) -> None:
+    """`[attr = parameter]` is a condition on each event, and no key of a run whose events do not have the attribute."""
+    judged = query.counted or Strategy.PARTITION in query.strategies.values()
+    for test in query.same:
+        lacking = any(test.attribute not in given for given in (query.schema.roles.types or {}).values())
+        if judged and lacking and isinstance(test.value, SampledLiteral):
+            raise NotJoinedError("[attr] of events that do not have it", (test.value.parameter,))
+
+
+def _kept(test: ex.SameValue) -> ex.Expression | None:
+    """The value of `[attr = value]`, where it is not a parameter: that is a condition on each event."""
+    return None if isinstance(test.value, SampledLiteral) else test.value
+
+
+def _is_needless(test: ex.SameValue, query: Runnable) -> bool:
+    """Whether `[attr = parameter]` is only a condition on each event: all that pass it agree, and no others count."""
+    judged = query.counted or query.schema.roles.types is not None
+    return isinstance(test.value, SampledLiteral) and not judged and Strategy.PARTITION not in query.strategies.values()
+
+
+def _joined_scope(scope: VisibleEvents) -> VisibleEvents:
+    condition = scope.condition and put(scope.condition, attribute(SEEN, ex.Index.ONE))
+    return replace(scope, condition=condition)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cepheid.errors import PatternError, Span, did_you_mean
-from cepheid.pattern.automata.registers import EVENT, FIRST, LAST, REGISTER
-from cepheid.pattern.binding.check import canonical
+from cepheid.front.automata.registers import EVENT, FIRST, LAST, REGISTER
+from cepheid.front.sase.check import canonical
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.components import Component
@@ -22,7 +22,7 @@ from cepheid.pattern.tree.nodes import (
     Ties,
 )
 from cepheid.pattern.tree.uses import uses
-from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, walk
+from cepheid.pattern.tree.walk import automaton_of, rewrite, rewrite_expressions, walk
 
 VALID_UNTIL = "valid_until"
 NAMES = {EVENT: False, REGISTER: False, FIRST: False, LAST: False}
@@ -51,8 +51,7 @@ def check_clauses(query: QueryTree) -> None:
 
 def with_register(query: QueryTree) -> QueryTree:
     """`r.x` as a field of the register, which must be there."""
-    automaton = query.pattern
-    assert isinstance(automaton, AutomatonPattern)
+    automaton = automaton_of(query)
     fields = [slot.name for slot in automaton.register]
 
     def change(node: ex.Expression) -> ex.Expression:
@@ -71,8 +70,7 @@ def with_register(query: QueryTree) -> QueryTree:
 
 def checked_automaton(query: QueryTree) -> AutomatonPattern:
     """The automaton, all rules that need no schema being checked."""
-    automaton = query.pattern
-    assert isinstance(automaton, AutomatonPattern)
+    automaton = automaton_of(query)
     _check_names(automaton)
     _check_states(automaton)
     check_epsilon(automaton.arcs)
@@ -236,8 +234,7 @@ def _fixed(test: ex.SameValue, fires: Fires) -> ex.Expression:
 
 def with_results(query: QueryTree, time: str) -> QueryTree:
     """`valid_until`, then RETURN or, without it, the fields of the register (S18)."""
-    automaton = query.pattern
-    assert isinstance(automaton, AutomatonPattern)
+    automaton = automaton_of(query)
     for item in query.returns:
         if item.name == VALID_UNTIL:
             message = f"every match of an automaton already has a column '{VALID_UNTIL}'"

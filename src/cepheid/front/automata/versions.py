@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
 from cepheid.errors import PatternError
-from cepheid.pattern.binding.analysis import Analysed
+from cepheid.front.analysed import Analysed
 from cepheid.pattern.binding.placement import place
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.nodes import QueryTree
