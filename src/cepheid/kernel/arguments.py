@@ -112,6 +112,7 @@ class Extent(Enum):
     NODES = "nodes"
     MATCHES = "matches"
     ENTRIES = "entries"  # of a stack
+    BLOCK = "block"  # of as many events as a scan looks for those that it asks for at once
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,11 @@ class EventReader:
         """Whether the event is of one of some types."""
         return any_of(KIND.equals(self.types.index(name) + 1) for name in types) if self.types and types else n.TRUE
 
+    def is_guess(self, condition: n.Expr) -> bool:
+        """Whether a condition asks for types only, of several: which one comes next, no processor can predict."""
+        parts = condition.parts if isinstance(condition, n.AnyTrue) else (condition,)
+        return len(self.types) > 1 and all(isinstance(part, n.Comparison) and part.left == KIND for part in parts)
+
     def kind(self) -> n.Expr:
         """The number of the event's type."""
         code = self.fact(EventFact.TYPE)[I]

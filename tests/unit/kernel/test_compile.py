@@ -185,7 +185,7 @@ import os, sys
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.types import INT64
 from cepheid.kernel.compile import Compilable
-A = n.Variable("a", INT64)
+A = n.Local("a", INT64)
 kernels = [Compilable(n.Function(f"add_{k}", (A,), (n.Return(A + k),))) for k in range(20)]
 for kernel in kernels:
     kernel.compile_beside()
@@ -206,7 +206,7 @@ from pathlib import Path
 from cepheid.kernel import compile
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.types import INT64
-A = n.Variable("a", INT64)
+A = n.Local("a", INT64)
 kernel = compile.Compilable(n.Function("add", (A,), (n.Return(A + 1),)))
 def slowly(function):
     time.sleep(0.5)

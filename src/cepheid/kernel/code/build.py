@@ -93,7 +93,7 @@ class Code:
         self.add(While(condition, tuple(body)))
 
     @contextmanager
-    def when(self, condition: Expr) -> Iterator[None]:
+    def when(self, condition: Expr, *, flat: bool = False) -> Iterator[None]:
         """Open a block under a condition. If that is constant, the block is inlined or left out."""
         if condition == TRUE:
             yield
@@ -101,7 +101,7 @@ class Code:
             with self._nested() as body:
                 yield
             if condition != FALSE:
-                self.add(If(condition, tuple(body)))
+                self.add(If(condition, tuple(body), flat=flat))
         self._chosen = condition
 
     @contextmanager
@@ -118,7 +118,7 @@ class Code:
         last = self._open[-1].pop()
         assert isinstance(last, If)
         assert not last.otherwise
-        self.add(If(last.condition, last.then, tuple(body)))
+        self.add(If(last.condition, last.then, tuple(body), last.flat))
 
     @contextmanager
     def _nested(self) -> Iterator[list[Statement]]:

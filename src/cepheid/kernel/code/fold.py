@@ -23,6 +23,12 @@ def all_of(conditions: Iterable[Expr]) -> Expr:
     return found[0] if len(found) == 1 else AllTrue(found) if found else TRUE
 
 
+def all_at_once(conditions: Iterable[Expr]) -> Expr:
+    """AND, of which machine code evaluates all parts."""
+    found = all_of(conditions)
+    return AllTrue(found.parts, at_once=True) if isinstance(found, AllTrue) else found
+
+
 def any_of(conditions: Iterable[Expr]) -> Expr:
     """OR; a part that stands twice is tested once."""
     parts: dict[Expr, None] = {}

@@ -23,7 +23,8 @@ def lower(function: n.Function, others: Sequence[n.Function] = ()) -> str:
     known = {other.name: other for other in others}
     parts = [*(_Body(other, known).text() for other in others), _Body(function, known, apart=True).text()]
     parts.append(_entry(function))
-    return "\n".join([*parts, "declare double @llvm.sqrt.f64(double)", "declare double @llvm.fabs.f64(double)", ""])
+    declared = ["declare double @llvm.sqrt.f64(double)", "declare double @llvm.fabs.f64(double)", "!0 = !{}"]
+    return "\n".join([*parts, *declared, ""])
 
 
 def entry_name(function: n.Function) -> str:
@@ -64,6 +65,7 @@ class _Body:
         self.loops: list[tuple[str, str]] = []  # where the next round begins, and what follows the loop
         self.label = "entry"
         self.open = True  # whether the block at hand has no end yet
+        self.guard: str | None = None  # without branches: whether the code at hand counts
 
     def text(self) -> str:
         """The text of the function."""
@@ -135,12 +137,21 @@ class _Body:
         match node:
             case n.Assign(target=target, value=value):
                 self.declare(target)
-                self.put(f"store {_type(target.type)} {self.value(value)}, ptr %v.{target.name}")
+                type_, found, place = _type(target.type), self.value(value), f"%v.{target.name}"
+                if self.guard is not None:
+                    found = self.select(self.guard, type_, found, self.make(f"load {type_}, ptr {place}"))
+                self.put(f"store {type_} {found}, ptr {place}")
             case n.Store(array=array, index=index, value=value):
                 found = self.value(value)
                 self.put(f"store {_type(array.element)} {found}, ptr {self.place(array, index)}")
+            case n.If() if node.flat or self.guard is not None:
+                self.flatten(node)
             case n.If(condition=condition, then=then, otherwise=otherwise):
                 self.choose(condition, then, otherwise)
+            case n.Comment():
+                pass
+            case _ if self.guard is not None:
+                raise TypeError(f"no code without a branch for {node!r}")
             case n.While(condition=condition, body=body):
                 self.loop(condition, body)
             case n.Break():
@@ -152,8 +163,6 @@ class _Body:
                 self.open = False
             case n.Evaluate(call=call):
                 self.value(call)
-            case n.Comment():
-                pass
             case _:
                 raise TypeError(f"no code for {node!r}")
 
@@ -172,6 +181,42 @@ class _Body:
             self.block(otherwise)
         self.begin(after)
 
+    def flatten(self, node: n.If) -> None:
+        """Compute both blocks; variables keep what they get in the one that counts."""
+        outer = self.guard
+        holds = self.all_parts(node.condition)
+        self.guard = self.both(outer, holds)
+        self.block(node.then)
+        if node.otherwise:
+            self.guard = self.both(outer, self.make(f"xor i1 {holds}, true"))
+            self.block(node.otherwise)
+        self.guard = outer
+
+    def all_parts(self, condition: n.Expr) -> str:
+        """Evaluate a condition without a branch. What is read where an earlier part fails has no meaning."""
+        outer, found = self.guard, ""
+        match condition:
+            case n.AllTrue(parts=parts):
+                for part in parts:
+                    found = self.both(found or None, self.all_parts(part))
+                    self.guard = self.both(outer, found)
+            case n.AnyTrue(parts=parts):
+                for part in parts:
+                    holds = self.all_parts(part)
+                    found = self.make(f"or i1 {found}, {holds}") if found else holds
+                    self.guard = self.both(outer, self.make(f"xor i1 {found}, true"))
+            case _:
+                found = self.value(condition)
+        self.guard = outer
+        return found
+
+    def both(self, one: str | None, other: str) -> str:
+        return other if one is None else self.make(f"and i1 {one}, {other}")
+
+    def select(self, condition: str, type_: str, then: str, otherwise: str) -> str:
+        """One of two values, where LLVM must not make a branch of it."""
+        return self.make(f"select i1 {condition}, {type_} {then}, {type_} {otherwise}, !unpredictable !0")
+
     def loop(self, condition: n.Expr, body: n.Block) -> None:
         head, inside, after = self.labels("while", "do", "done")
         self.begin(head)
@@ -186,7 +231,7 @@ class _Body:
     def branch(self, condition: n.Expr, yes: str, no: str) -> None:
         """Go to one label or the other."""
         match condition:
-            case n.AllTrue(parts=parts):
+            case n.AllTrue(parts=parts, at_once=False):
                 for part in parts[:-1]:
                     (following,) = self.labels("and")
                     self.branch(part, following, no)
@@ -217,28 +262,35 @@ class _Body:
                     raise TypeError(f"{name} is {self.variables[name]} and {type_}")
                 return self.make(f"load {_type(type_)}, ptr %v.{name}")
             case n.Load(array=array, index=index):
-                return self.make(f"load {_type(array.element)}, ptr {self.place(array, index)}")
+                return self.make(f"load {_type(array.element)}, ptr {self.place(array, index, self.guard)}")
             case n.BinaryOp():
                 return self.arithmetic(node)
             case n.Comparison(operator=operator, left=left, right=right):
                 word = _comparison(operator, left.type)
                 return self.make(f"{word} {_type(left.type)} {self.value(left)}, {self.value(right)}")
+            case n.AllTrue() | n.AnyTrue() if self.guard is not None or (isinstance(node, n.AllTrue) and node.at_once):
+                return self.all_parts(node)
             case n.AllTrue() | n.AnyTrue():
                 return self.picked(node, n.TRUE, n.FALSE)
             case n.Negate(operand=operand):
                 return self.make(f"xor i1 {self.value(operand)}, true")
             case n.Choose(condition=condition, then=then, otherwise=otherwise):
+                if self.guard is not None:
+                    holds = self.all_parts(condition)
+                    return self.select(holds, _type(then.type), self.value(then), self.value(otherwise))
                 return self.picked(condition, then, otherwise)
             case n.Convert(operand=operand, type=type_):
                 return self.cast(self.value(operand), operand.type, type_)
             case n.Wrap(operand=operand):
                 return self.value(operand)
-            case n.Invoke():
+            case n.Invoke() if self.guard is None:
                 return self.call(node)
         raise TypeError(f"no code for {node!r}")
 
-    def place(self, array: n.Array, index: n.Expr) -> str:
+    def place(self, array: n.Array, index: n.Expr, guard: str | None = None) -> str:
         wide = self.cast(self.value(index), index.type, UINT64)
+        if guard is not None:
+            wide = self.select(guard, "i64", wide, "0")
         return self.make(f"getelementptr {_type(array.element)}, ptr %p.{array.name}, i64 {wide}")
 
     def picked(self, condition: n.Expr, then: n.Expr, otherwise: n.Expr) -> str:

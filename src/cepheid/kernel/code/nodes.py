@@ -145,9 +145,13 @@ class Comparison(Expr):
 
 @dataclass(frozen=True, slots=True)
 class AllTrue(Expr):
-    """AND: what follows a part that does not hold is not evaluated."""
+    """AND: what follows a part that does not hold is not evaluated.
+
+    at_once: machine code evaluates all parts, without a branch; what would read past an array reads its first element.
+    """
 
     parts: tuple[Expr, ...]
+    at_once: bool = False
     type = BOOL
 
 
@@ -241,11 +245,16 @@ class Store(Statement):
 
 @dataclass(frozen=True, slots=True)
 class If(Statement):
-    """One block or the other."""
+    """One block or the other.
+
+    flat: machine code computes both and keeps one, for conditions that no processor can predict. Stores are carried out
+    in any case: they must be to places that do not count unless a variable says so.
+    """
 
     condition: Expr
     then: Block
     otherwise: Block = ()
+    flat: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def _assignment(place: str, old: n.Expr, value: n.Expr) -> str:
 
 
 def _choice(node: n.If, word: str) -> Iterator[str]:
-    yield f"{word} {show(node.condition)}:"
+    yield f"{word} {show(node.condition)}:" + "  # without a branch" * node.flat
     yield from _block(node.then, 1)
     match node.otherwise:
         case ():

@@ -76,6 +76,16 @@ class ArcCode:
                 node = self.graph.newest if not stretches else None if history == HISTORY else history
                 self.lists[room.name].add(room, node, given, last)
 
+    def is_flat(self, arc: Arc) -> bool:
+        """Whether to bind the event only writes behind what the match store has, so that no branch is needed."""
+        exits = [exit_ for exit_ in self.automaton.exits if exit_.config == arc.target]
+        rooms = [self.program.rooms[q] for q in self.automaton.entries[arc.target]]
+        if self.automaton.own or self.automaton.valued or self.program.simultaneous or self.read_on_entry(arc):
+            return False
+        if any(exit_.fence or exit_.absent or exit_.gives for exit_ in exits):
+            return False
+        return all(room.is_slot for room in rooms) if arc.source is None else not rooms
+
     def read_on_entry(self, arc: Arc) -> frozenset[Register]:
         """The registers whose new values are needed: matches read them, lists keep those that change."""
         found: set[Register] = set()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from cepheid.automaton.model import Arc, Ended, Exit, Kill, RegisterAutomaton, Started, Time, Witness, Witnessed
-from cepheid.kernel.arguments import CELLS, NOWHERE, EventFact, StateArray
+from cepheid.kernel.arguments import CELLS, NOWHERE, EventFact, Extent, StateArray
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, any_of, choose
@@ -40,6 +40,11 @@ from cepheid.kernel.scan.registers import ScanRegisters, new
 from cepheid.kernel.scan.setting import Setting, stretched_configs
 from cepheid.kernel.scan.steps import StepCode
 from cepheid.kernel.scan.variables import (
+    ASKED,
+    ASKED_COUNT,
+    AT,
+    BLOCK,
+    BLOCK_BEGIN,
     END,
     FIRST_ID,
     MATCH_COUNT,
@@ -52,6 +57,7 @@ from cepheid.kernel.scan.variables import (
     OLDEST_END,
     PARTITION,
     SETTLES,
+    SPARSE,
     STORE,
     TRIED,
     earlier_witness,
@@ -61,6 +67,7 @@ from cepheid.kernel.scan.variables import (
 )
 from cepheid.pattern.expressions import nodes as ex
 
+MANY_ASKED = BLOCK * 3 // 4
 LASTING_BITS = 12
 """Of a word that says what an event is bound by, where states may be added while nodes have such words."""
 
@@ -224,6 +231,8 @@ class _Generator:
             yield from lists.state()
         yield from () if self.program.automaton.valued else STORE
         yield from self.registers.given(self.program.automaton)
+        if self.looks_ahead:
+            yield StateArray(ASKED, Extent.BLOCK)
 
     def scan(self) -> None:
         """The function."""
@@ -239,6 +248,8 @@ class _Generator:
         if self.setting.timed or self.setting.bits:
             code.set(PIECE, 0)
         self.values.load()
+        if self.looks_ahead:
+            code.set(SPARSE, n.TRUE)
         if self.lists:
             self.loop(END)
         else:
@@ -276,7 +287,46 @@ class _Generator:
             code.set(stop, choose(END < stop, END, stop))
             with code.when(stop.equals(I)):
                 code.leave()
-            self.loop(stop)
+            if self.looks_ahead:
+                code.set(stop, choose(I + BLOCK < stop, I + BLOCK, stop))
+                self.asked(stop)
+            else:
+                self.loop(stop)
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether the events that are asked for are found before the runs that they meet: others change nothing."""
+        every = self.program.sees_all or self.setting.counted or self.setting.tracked or self.apart
+        return bool(self.program.types) and not self.lists and not every
+
+    def asked(self, stop: n.Local) -> None:
+        """The events of a block that are of types that the query names.
+
+        Whether the next event is one of them, no processor can predict: to note all and count those that are takes no
+        branch. Where nearly all are, they are not looked for any more.
+        """
+        code = self.code
+        code.set(BLOCK_BEGIN, I)
+        code.set(ASKED_COUNT, stop - I)
+        with code.when(SPARSE):
+            code.set(ASKED_COUNT, 0)
+            with code.loop(I < stop):
+                code.put(ASKED, ASKED_COUNT, I - BLOCK_BEGIN)
+                code.step(ASKED_COUNT, self.events.kind().differs(0).to(INT64))
+                code.step(I)
+            with code.when(ASKED_COUNT > MANY_ASKED):
+                code.set(SPARSE, n.FALSE)
+                code.set(AT, 0)
+                with code.loop(AT < BLOCK):
+                    code.put(ASKED, AT, AT)
+                    code.step(AT)
+                code.set(ASKED_COUNT, stop - BLOCK_BEGIN)
+        code.set(AT, 0)
+        with code.loop(AT < ASKED_COUNT):
+            code.set(I, BLOCK_BEGIN + ASKED[AT].to(INT64))
+            self.event()
+            code.step(AT)
+        code.set(I, stop)
 
     def growth(self) -> tuple[int, int]:
         """The most nodes, runs or matches that one event makes: for each run of its partition, and besides."""
@@ -296,7 +346,7 @@ class _Generator:
             if self.setting.nowhere:
                 with code.when(PARTITION.equals(NOWHERE)):
                     code.note("In no partition.")
-                    code.step(I)
+                    code.step(AT if self.looks_ahead else I)
                     code.again()
         if self.lists:
             self.check_room()

@@ -17,7 +17,7 @@ from cepheid.kernel.arrays import Array, Pins, as_kind, as_read, longer, nbytes,
 from cepheid.kernel.compile import library_function
 from cepheid.kernel.runtime import FAILED, NIL, TESTS
 from cepheid.kernel.scan.kernel import MATCH_ROOM, MATCHES, MERGED, NODE_ROOM, NODES, Pool, ScanKernel
-from cepheid.kernel.scan.variables import ENDED, OVER
+from cepheid.kernel.scan.variables import BLOCK, ENDED, OVER
 from cepheid.kernel.store import FREE
 
 MOST_NODES = 8_000_000
@@ -95,6 +95,8 @@ class ScanState:
                 return self.pool_room[wanted.owner]
             case Extent.TABLE:
                 return 2 * self.pool_room[wanted.owner]
+            case Extent.BLOCK:
+                return BLOCK
         return self.room[wanted.extent]
 
     def _pool_linked_by(self, name: str) -> Pool | None:
@@ -518,7 +520,7 @@ class ScanState:
         """The arrays as they are, once nodes have been collected."""
         names, arrays = ["cells"], [np.asarray(self.cells, np.int64)]
         for wanted in self.kernel.state:
-            if wanted.extent is Extent.TABLE or (wanted.extent is Extent.MATCHES and not self.matches):
+            if wanted.extent in (Extent.TABLE, Extent.BLOCK) or (wanted.extent is Extent.MATCHES and not self.matches):
                 continue
             array = self.arrays[wanted.array.name]
             lengths = {Extent.NODES: self.nodes, Extent.PARTITIONS: self.partitions, Extent.MATCHES: self.matches}

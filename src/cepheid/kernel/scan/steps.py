@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from cepheid.automaton.model import Arc, Ends, Kill, Witness
 from cepheid.kernel.arguments import NOWHERE, EventFact
 from cepheid.kernel.code import nodes as n
-from cepheid.kernel.code.fold import all_of, any_of, choose, negate
+from cepheid.kernel.code.fold import all_at_once, all_of, any_of, choose, negate
 from cepheid.kernel.code.types import BOOL, INT64, Scalar
 from cepheid.kernel.reads import EventReader, I
 from cepheid.kernel.runtime import NEVER
@@ -116,14 +116,16 @@ class StepCode:
                 self.meet(step)
             case p.Follow(room=room, arcs=arcs):
                 for k, arc in enumerate(arcs):
-                    with code.when(goes(room, k)):
+                    with code.when(goes(room, k), flat=self.is_guess(arc) and self.arcs.is_flat(arc)):
                         self.arcs.enter(arc, run_of(room), self.slot_field(room))
             case p.Walk():
                 self.walk(step)
             case p.Begin(arc=arc):
                 code.note(f"{arc.label} begins.")
                 fence = self.events.fence(arc.types, arc.fence, self.registers.translator(None))
-                with code.when(all_of([*fence, *(self.is_unseen(number) for number in arc.unseen)])):
+                unseen = [self.is_unseen(number) for number in arc.unseen]
+                flat = not unseen and self.is_guess(arc) and self.arcs.is_flat(arc)
+                with code.when(all_of([*fence, *unseen]), flat=flat):
                     self.arcs.enter(arc, None, None)
             case p.Leave(room=room):
                 self.leave(room)
@@ -177,6 +179,14 @@ class StepCode:
         if room.keeping is p.Keeping.BUNDLES:
             self.code.set(left_in(room), NOWHERE)
 
+    def is_guess(self, asked: Arc | Kill) -> bool:
+        """Whether it is not known before an event is read whether it will do, and its type decides."""
+        return not asked.fence and self.events.is_guess(self.events.is_of(asked.types))
+
+    def drops(self, kill: Kill) -> bool:
+        """Whether an event of some types drops the run, which is all that it does."""
+        return self.is_guess(kill) and kill.target is None and kill.closes is None
+
     # Slots.
 
     def slot_field(self, room: p.Room) -> Read:
@@ -192,13 +202,18 @@ class StepCode:
         deciding = []
         for k, arc in enumerate(step.arcs):
             of_event, of_run = self.events.fence(arc.types, arc.fence, translator)
-            code.set(goes(room, k), all_of([of_event, alive, of_run]))
+            together = all_at_once if self.is_guess(arc) else all_of
+            code.set(goes(room, k), together([of_event, alive, of_run]))
             deciding += [goes(room, k)] if arc.decides else []
         if room.state.ends is Ends.DECISION and deciding:
             with code.when(any_of(deciding)):
                 code.set(left_in(room), NOWHERE)
-        if step.kills:
-            left = left_in(room)
+        left = left_in(room)
+        if step.kills and all(map(self.drops, step.kills)):
+            ends = any_of(self.events.is_of(kill.types) for kill in step.kills)
+            with code.when(ends, flat=True):
+                code.set(left, NOWHERE)
+        elif step.kills:
             with code.when(left.differs(NOWHERE)):
                 self.lose_ways(room, left, field, lambda: code.set(left, NOWHERE))
 

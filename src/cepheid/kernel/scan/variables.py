@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheid.kernel.arguments import Extent, StateArray
 from cepheid.kernel.code import nodes as n
-from cepheid.kernel.code.types import BOOL, INT64, UINT32
+from cepheid.kernel.code.types import BOOL, INT64, UINT8, UINT32
 from cepheid.kernel.scan.program import Room
 
 # The match store.
@@ -15,6 +15,12 @@ STORE = (
     *(StateArray(array, Extent.NODES) for array in (WORD, NEXT, OTHER, START)),
     *(StateArray(array, Extent.MATCHES) for array in (ROOT, LAST, LOW)),
 )
+
+# The events of a block that are of a type that the query names, by how far they are from its first one.
+ASKED = n.Array("asked", UINT8)
+BLOCK = 256
+AT, ASKED_COUNT = n.Local("at", INT64), n.Local("asked_count", INT64)
+BLOCK_BEGIN, SPARSE = n.Local("block", INT64), n.Local("sparse", BOOL)
 
 END = n.Local("end", INT64)
 FIRST_ID = n.Local("first_id", INT64)  # of the event 0: an id is what a node knows of an event, for good

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
-from cepheid.kernel.code.fold import all_of, any_of, choose, negate
+from cepheid.kernel.code.fold import all_at_once, all_of, any_of, choose, negate
 from cepheid.kernel.code.printer import print_block, show
 from cepheid.kernel.code.types import BOOL, FLOAT64, INT64, UINT8, UINT32
 from cepheid.kernel.compile import Compilable
@@ -18,6 +18,7 @@ from cepheid.kernel.compile import Compilable
 A, B = n.Local("a", INT64), n.Local("b", INT64)
 X, Y = n.Local("x", FLOAT64), n.Local("y", FLOAT64)
 OUT = n.Array("out", INT64)
+NOWHERE = 2**32 - 1
 
 
 def run(function: n.Function, *arguments: Any) -> tuple[list[Any], list[Any]]:
@@ -187,3 +188,54 @@ def test_a_variable_has_one_type() -> None:
     code.give(0)
     with pytest.raises(TypeError, match="a is int64 and float64"):
         Compilable(n.Function("twice", (), code.block)).compiled()
+
+
+# Without branches.
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 2), (2, 1), (3, 3)])
+def test_a_flat_block_keeps_what_counts(a: int, b: int) -> None:
+    """Its stores are behind the last entry, and where it does not count the next one takes their place."""
+    code, count, last = Code(), n.Local("count", INT64), n.Local("last", INT64)
+    code.set(count, 0)
+    code.set(last, -1)
+    for low in (A < B, A.equals(B), A > 2):
+        with code.when(low, flat=True):
+            code.put(OUT, count, A + count)
+            code.step(count)
+            with code.when(B < 3):
+                code.set(last, count)
+            with code.otherwise():
+                code.step(last, choose(A < B, A, B))
+    code.put(OUT, count, -7)
+    code.put(OUT, 4, last)
+    code.give(count)
+    plain, native = run(n.Function("flat", (A, B, OUT), code.block), a, b, np.zeros(5, np.int64))
+    assert plain[0] == native[0]
+    assert plain[1][: plain[0] + 1] == native[1][: native[0] + 1]
+    assert plain[1][4] == native[1][4]
+
+
+@pytest.mark.parametrize("at", [0, 2, NOWHERE])
+def test_a_condition_at_once_reads_nothing_past_an_array(at: int) -> None:
+    place, held = n.Local("place", INT64), n.Local("held", BOOL)
+    code = Code()
+    code.set(held, all_at_once([A.equals(1), place.differs(NOWHERE), OUT[place] > 4]))
+    with code.when(all_at_once([held, any_of([place.equals(NOWHERE), OUT[place].equals(5)])])):
+        code.give(2)
+    code.give(held.to(INT64))
+    for a in (0, 1):
+        function = n.Function("at_once", (A, place, OUT), code.block)
+        plain, native = run(function, a, at, np.array([5, 5, 6], np.int64))
+        assert plain == native
+        assert plain[0] == (0 if a == 0 or at == NOWHERE else 2 if at == 0 else 1)
+        assert " and " in Compilable(function).text
+
+
+def test_a_flat_block_has_no_loop() -> None:
+    code = Code()
+    with code.when(A < B, flat=True), code.loop(A < B):
+        code.step(A)
+    code.give(A)
+    with pytest.raises(TypeError, match="without a branch"):
+        Compilable(n.Function("loop", (A, B), code.block)).compiled()
