@@ -14,7 +14,7 @@ from cepheid.api.events import to_table
 from cepheid.api.options import read_column
 from cepheid.api.readable import telling_of_text
 from cepheid.engine.encoding.few_events import as_table
-from cepheid.engine.encoding.times import ticks
+from cepheid.engine.encoding.times import bounds, ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.progress import Progress, Report
 from cepheid.engine.session.change_times import in_ticks
@@ -67,7 +67,7 @@ def match_events(
     history = history.after(changes, schema)
     with telling_of_text(base):
         times = ticks(schema, base)
-        last = None if open or not len(times) else int(times.max())
+        last = None if open or not len(times) else bounds(times)[1]
 
         def run(life: Life) -> Matches:
             own = life.lifetime.events(base, times)

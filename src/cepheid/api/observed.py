@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.api.claims import Claims
+from cepheid.engine.encoding.times import bounds
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.nested import field_names, field_type
 from cepheid.pattern.expressions.paths import Path, part_name, resolve_path
@@ -58,8 +59,7 @@ def observe(claims: Claims, schema: Schema, events: pa.Table, times: Any, *, who
         whole,
         None if schema.roles.type is None else _types(claims, events.column(schema.roles.type)),
         frozenset(key_name(path) for path in keys if _is_empty(events, path)),
-        int(times.min()),
-        int(times.max()),
+        *bounds(times),
         tiny_gap(claims, schema, times),
     )
 

@@ -32,6 +32,20 @@ def number_keys(
     return size
 
 
+def rises(numbers: Int64s, count: Int64) -> Int64:
+    """Return whether each number is greater than the one before: 1 or 0."""
+    k = 1
+    while k < count:
+        stop = k + 4096 if k + 4096 < count else count
+        falls = 0
+        while k < stop:  # without a way out, so that the machine compares several at a time
+            falls += int(numbers[k] <= numbers[k - 1])
+            k += 1
+        if falls != 0:
+            return 0
+    return 1
+
+
 def narrow_keys(keys: Int64s, count: Int64, partitions: UInt32s, bounds: Int64s) -> Int64:
     """Write keys in 32 bits, and the least and the greatest of them to `bounds`: in one go over memory."""
     least, most = keys[0], keys[0]

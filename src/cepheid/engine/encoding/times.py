@@ -10,11 +10,14 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import to_numpy
 from cepheid.errors import InputError, UsageError
+from cepheid.kernel.compile import has_compiler, library_function
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.durations import ARROW_UNITS
 from cepheid.pattern.expressions.types import Kind, plain
 from cepheid.values.rows import starts_late
 
+MANY = 100_000
+"""Times from which on a compiled loop is worth loading the compiler's library."""
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -51,7 +54,14 @@ def ticks_of(column: pa.ChunkedArray) -> Any:
 
 def is_ascending(times: Any) -> bool:
     """Whether each time is after the one before: then the events are in order, without a look at other columns."""
-    return len(times) == 1 or bool((times[1:] > times[:-1]).all())
+    if len(times) < MANY or not has_compiler():
+        return len(times) == 1 or bool((times[1:] > times[:-1]).all())
+    return bool(library_function("rises", native=True)(np.ascontiguousarray(times), len(times)))
+
+
+def bounds(times: Any) -> tuple[int, int]:
+    """The least and the greatest of some times, which are most often in order."""
+    return (int(times[0]), int(times[-1])) if is_ascending(times) else (int(times.min()), int(times.max()))
 
 
 def _numbers(chunk: pa.Array) -> Any:
