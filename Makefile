@@ -8,15 +8,23 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-long test-flink docs bench bench-spark lint format pictures notebooks lock studio-page clean help java chromium
+.PHONY: demo test check test-all test-long test-flink docs bench bench-spark lint format pictures notebooks lock studio-page clean help java chromium
 
 demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: embedded, on Spark, and on a stream
 	@$(BIN)/cepheid demo
 
-test: $(STAMP) java chromium lint docs ## Set up, then lint, check types and import contracts, build the site, and run the tests
-	$(BIN)/pytest --numprocesses auto --dist worksteal
+# All tests that start a JVM are one group, so that there is one JVM at a time.
+PYTEST := $(BIN)/pytest --numprocesses auto --dist loadgroup
 
-test-long: $(STAMP) java chromium lint ## As test, with thousands of examples a property; about an hour
+test: $(STAMP) java chromium ## Set up, then run the tests: some minutes, with twenty examples a property and a sample on Spark
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow and (smoke or not spark)"
+
+check: $(STAMP) lint docs ## Lint, check types and import contracts, and build the site
+
+test-all: check test ## As check and test, then what test leaves out: more examples, all of Spark; half an hour
+	$(PYTEST) -m "not slow and (properties or (spark and not smoke))"
+
+test-long: $(STAMP) java chromium lint ## As test-all, with thousands of examples a property; some hours
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
 
 test-flink: $(STAMP) java ## Get Flink from the package index (230 MB), and run the Flink code of docs/from_flink.md; needs javac

@@ -1,12 +1,16 @@
-"""Options of the test suite, and how far properties are searched.
+"""Options of the test suite, what its markers do, and how far properties are searched.
 
-`fast` is the same on every run, HYPOTHESIS_PROFILE=long takes an hour.
+`quick` and `fast` are the same on every run, HYPOTHESIS_PROFILE=long takes an hour.
 """
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+ROOT = Path(__file__).parents[1]
 
 settings.register_profile(
     "fast",
@@ -19,8 +23,16 @@ settings.register_profile(
     # Without the phase that explains a failure: it multiplies the time until one is seen.
     phases=(Phase.explicit, Phase.generate, Phase.target, Phase.shrink),
 )
+settings.register_profile("quick", settings.get_profile("fast"), max_examples=20)
 settings.register_profile("long", settings.get_profile("fast"), max_examples=2_000, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+# Where no bytecode is to be written beside the sources, each process of a run, and each worker of Spark, would compile
+# all of them again, for seconds.
+if sys.dont_write_bytecode:
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / "build" / "bytecode")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,3 +41,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what the reference gives into the case files that differ, then run the cases",
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a JVM, which is one process of the run, and leave out what is slow unless it is asked for."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        if item.nodeid.startswith("tests/properties/"):
+            item.add_marker(pytest.mark.properties)
+    if "slow" not in config.option.markexpr:
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]

@@ -13,7 +13,6 @@ import pytest
 # Tests are not a package, so what they share is imported from beside them.
 sys.path.append(str(Path(__file__).parent))
 
-FOLDER = Path(__file__).parent
 OF_PYSPARK = (
     # Sockets and files to the JVM are left to the garbage collector, which finds them in whichever test is running.
     "ignore:unclosed:ResourceWarning",
@@ -25,7 +24,7 @@ OF_PYSPARK = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What pyspark itself warns of is not for us to mend; what we warn of is an error as elsewhere."""
     for item in items:
-        if FOLDER in item.path.parents:
+        if item.nodeid.startswith("tests/spark/"):
             for warning in OF_PYSPARK:
                 item.add_marker(pytest.mark.filterwarnings(warning), append=False)
 

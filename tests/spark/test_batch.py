@@ -51,7 +51,15 @@ def wanted(query, table=TABLE):
     return sorted(map(repr, query.match(table).to_pylist()))
 
 
-@pytest.mark.parametrize("options", [{}, {"partitions": 1}, {"skew": True, "partitions": 5}, {"pushdown": False}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({}, marks=pytest.mark.smoke),
+        {"partitions": 1},
+        {"skew": True, "partitions": 5},
+        {"pushdown": False},
+    ],
+)
 @pytest.mark.parametrize("text", [KEYED, ALONE, ABSENT, SCOPED, PROGRAM])
 def test_the_same_rows_as_in_memory(df, text, options):
     query = cep.Query(text)
@@ -70,6 +78,7 @@ def test_absences_that_the_end_cuts_short(df, text):
     assert rows(query.match(df, open=False)) == expected
 
 
+@pytest.mark.smoke
 def test_a_key_with_most_of_the_events_is_split_by_time(spark):
     table = events(40_000, seed=2, hot=0.95)
     query = cep.Query("PATTERN SEQ(A a, B b) WHERE [id] AND a.x > 0.95 AND b.x < 0.05 WITHIN 20")
@@ -119,6 +128,7 @@ def test_the_schema_is_known_before_running(df):
         assert query.schema(df.schema) == query.match(df).schema
 
 
+@pytest.mark.smoke
 def test_nothing_runs_at_definition(spark, df):
     df.count()
     tracker = spark.sparkContext.statusTracker()
@@ -128,6 +138,7 @@ def test_nothing_runs_at_definition(spark, df):
     assert tracker.getJobIdsForGroup(None) == before
 
 
+@pytest.mark.smoke
 def test_it_fits_transform_and_sql(spark, df):
     query = cep.Query(KEYED)
     assert rows(df.transform(cep.spark.match, query, partitions=2)) == wanted(query)
@@ -139,6 +150,7 @@ def test_it_fits_transform_and_sql(spark, df):
     assert "FROM" in str(caught.value)
 
 
+@pytest.mark.smoke
 def test_any_query_of_a_program_can_be_asked_for(df):
     query = cep.Query(PROGRAM)
     expected = sorted(map(repr, query.match(TABLE).outputs["P"].to_pylist()))

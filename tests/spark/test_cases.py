@@ -41,6 +41,7 @@ def needs_spark(case: Case) -> bool:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "case" in metafunc.fixturenames:
+        slow = "slow" in metafunc.config.option.markexpr
         metafunc.parametrize(
             ("case", "name"),
             [
@@ -48,13 +49,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
                     declared(case, name),
                     name,
                     id=f"{FilePath(case.file).stem}::{case.title}[{name}]",
-                    marks=[pytest.mark.slow] if crc32(case.title.encode()) % SAMPLE[name] else [],
+                    marks=[] if in_sample(case, name) else [pytest.mark.slow],
                 )
                 for name in NAMES
                 for case in read_cases(CASES)
-                if needs_spark(case)
+                if (slow or in_sample(case, name)) and needs_spark(case)
             ],
         )
+
+
+def in_sample(case: Case, name: str) -> bool:
+    return crc32(case.title.encode()) % SAMPLE[name] == 0
 
 
 @pytest.fixture(scope="module")

@@ -115,6 +115,7 @@ def test_tasks_with_many_rows_net_them_piece_by_piece(monkeypatch: pytest.Monkey
         assert len(told) == 1
 
 
+@pytest.mark.smoke
 @pytest.mark.filterwarnings("default::cepheid.CepheidWarning")
 def test_unmet_retractions_are_ignored_and_told(spark: Any) -> None:
     events = many_events(Random(3), 40)

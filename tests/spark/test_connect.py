@@ -60,6 +60,7 @@ spark.stop()
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_batch_sql_and_stream_on_a_remote_session(tmp_path: Path) -> None:
     for name in ("grpc", "grpc_status", "zstandard"):
         pytest.importorskip(name)

@@ -203,7 +203,7 @@ REFUSED = [
 @pytest.mark.parametrize(
     ("speculate", "op"),
     [
-        (None, None),
+        pytest.param(None, None, marks=pytest.mark.smoke),
         ("all", None),
         pytest.param("6 seconds", None, marks=pytest.mark.slow),
         pytest.param("all", "op", marks=pytest.mark.slow),
@@ -407,7 +407,7 @@ def test_what_explain_says(spark: Any, tmp_path: Path) -> None:
 # Batch.
 
 
-@pytest.mark.parametrize("key", ["PARTITION BY k", ""])
+@pytest.mark.parametrize("key", [pytest.param("PARTITION BY k", marks=pytest.mark.smoke), ""])
 def test_a_batch_is_the_embedded_match(key: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in slices of time, and where pushdown reads only what arcs ask for that do not live from the beginning."""
     monkeypatch.setattr(slices, "_LEAST_TICKS", 2)

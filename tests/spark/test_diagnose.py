@@ -45,6 +45,7 @@ def test_in_full_the_counts_are_those_in_memory(spark: Any, text: str) -> None:
     assert found.seen.partitions == 37
 
 
+@pytest.mark.smoke
 def test_in_full_without_a_key(spark: Any) -> None:
     query = cep.Query("PATTERN SEQ(cart a, purchase b) WHERE b.x > a.x + 60 WITHIN 5")
     found = query.diagnose(spark.createDataFrame(EVENTS), sample=None)

@@ -72,6 +72,7 @@ def test_records_of_kafka(spark) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_shoplifting() -> None:
     told = run("examples/shoplifting.py", "--items", "5000")
     assert told.endswith("the same thefts in both\n")
@@ -94,6 +95,7 @@ def test_a_table_that_is_kept_by_merge(spark, tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize("name", ["changes_log.py", "changes_table.py"])
 def test_changes(name: str) -> None:
     told = run(f"examples/{name}", "--items", "3000")
@@ -105,6 +107,7 @@ def test_changes(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_rules_that_change() -> None:
     told = run("examples/control.py", "--cards", "1000")
     assert told.endswith("the same alarms as in a batch with these changes\n")
@@ -113,6 +116,7 @@ def test_rules_that_change() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_a_rule_for_each_customer() -> None:
     told = run("examples/customers.py", "--customers", "300", "--payments", "30000")
     assert told.endswith("the same alerts in all of them\n")
@@ -120,6 +124,7 @@ def test_a_rule_for_each_customer() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_the_demo() -> None:
     told = run("-m", "cepheid", "demo").splitlines()
     assert [line.split()[-2] for line in told if line.endswith("matches")] == ["3", "3", "3"]
@@ -147,6 +152,7 @@ def shown(cell: dict[str, Any]) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.skipif("KAFKA_SERVERS" not in os.environ, reason="set KAFKA_SERVERS to the address of a broker")
 def test_kafka(tmp_path: Path) -> None:
     given = ["examples/kafka.py", "--servers", os.environ["KAFKA_SERVERS"], "--topic", f"readings-{os.getpid()}"]

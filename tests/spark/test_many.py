@@ -75,8 +75,8 @@ def found(frame):
 @pytest.mark.parametrize(
     ("template", "told"),
     [
-        (CONSTANT, "split by constants, symbol has one of 3 values: 3 buckets"),
-        (KEYED, "split by key, symbol, a key of all rules: 2 buckets"),
+        pytest.param(CONSTANT, "split by constants, symbol has one of 3 values: 3 buckets", marks=pytest.mark.smoke),
+        pytest.param(KEYED, "split by key, symbol, a key of all rules: 2 buckets", marks=pytest.mark.smoke),
         (ABSENT, "no key: split by time into about 4 slices"),
         (STRICT, "no key and no constants that every event must have: all events go to 2 buckets of rules"),
     ],

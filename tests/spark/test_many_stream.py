@@ -162,6 +162,7 @@ def wanted(queries: cep.Queries, *tables: pa.Table) -> list[str]:
     return sorted(map(shown, queries.match(pa.concat_tables(tables)).to_pylist()))
 
 
+@pytest.mark.smoke
 def test_several_ways_late_events_and_a_restart(spark, tmp_path):
     chance = Random(1)
     queries = cep.Queries(TEMPLATES, rules(chance))

@@ -57,6 +57,7 @@ def tags(found: list[dict]) -> list[str]:
 
 
 class TestBatch:
+    @pytest.mark.smoke
     def test_csv_to_parquet(self, run: Run, tmp_path: Path) -> None:
         result = run(THEFTS, "--from", READINGS, "--to", tmp_path / "out")
         assert (result.stdout, result.stderr) == ("", f"3 matches written to '{tmp_path / 'out'}'\n")
@@ -129,6 +130,7 @@ class TestBatch:
 
 
 class TestStream:
+    @pytest.mark.smoke
     def test_as_in_batch_and_goes_on(self, run: Run, tmp_path: Path) -> None:
         header, *lines = READINGS.read_text().splitlines(keepends=True)
         folder = tmp_path / "readings"
@@ -152,6 +154,7 @@ class TestStream:
         run(*given, "--flush")
         assert tags(pq.read_table(tmp_path / "out").to_pylist()) == TAGS
 
+    @pytest.mark.smoke
     def test_changes(self, run: Run, tmp_path: Path) -> None:
         folder = tmp_path / "readings"
         folder.mkdir()
@@ -172,6 +175,7 @@ class TestStream:
         assert " batch=1 rows=2 matches=0 withdrawn=1 " in result.stderr
         assert f" 1 match, 1 taken back; changes written to '{tmp_path / 'out'}'\n" in result.stderr
 
+    @pytest.mark.smoke
     def test_control(self, run: Run, tmp_path: Path) -> None:
         """The rule changes at noon; a line that can't be read changes nothing, and stops nothing."""
         payments, rules, day = tmp_path / "payments", tmp_path / "rules", "2026-03-14T"

@@ -297,6 +297,7 @@ def submit(folder: Path, environment: dict[str, str], *arguments: str, preload: 
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_a_cluster_that_has_neither_the_package_nor_a_home(tmp_path: Path) -> None:
     python, environment = bare_python(tmp_path), homeless(tmp_path)
     environment["PYSPARK_PYTHON"] = str(python)
@@ -315,6 +316,7 @@ def test_a_cluster_that_has_neither_the_package_nor_a_home(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_with_preload_a_worker_has_the_compiler_before_its_first_batch(tmp_path: Path, fresh: Path) -> None:
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
     written: dict[str, int] = {}

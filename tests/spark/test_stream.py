@@ -119,7 +119,10 @@ QUERIES = {
 }
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.smoke] if name in ("sequence", "program") else []) for name in QUERIES],
+)
 def test_the_same_rows_as_embedded(stream: Stream, name: str) -> None:
     """Half of the queries end by a watermark far ahead, half are asked what is pending."""
     query, files = cep.Query(QUERIES[name]), in_disorder(300, 3)
@@ -135,6 +138,7 @@ def test_the_same_rows_as_embedded(stream: Stream, name: str) -> None:
     assert in_order(rows) == embedded(query, files)
 
 
+@pytest.mark.smoke
 def test_an_absence_is_certain_when_the_watermark_passes(stream: Stream) -> None:
     """No further event of that key, nor of its bucket, is needed."""
     stream.add([event(0, "A", 1), event(1, "B", 1)], [event(100, "A", 2)], [event(200, "A", 2)])
@@ -142,6 +146,7 @@ def test_an_absence_is_certain_when_the_watermark_passes(stream: Stream) -> None
     assert starts(rows) == [0]
 
 
+@pytest.mark.smoke
 def test_late_events_are_dropped_and_counted(stream: Stream) -> None:
     stream.add([event(0, "A"), event(50, "A")], [event(39, "B"), event(41, "B"), event(52, "B")], [event(100, "A")])
     rows = stream.run(cep.Query(PAIR))
@@ -157,6 +162,7 @@ def test_late_events_as_an_error(stream: Stream) -> None:
         stream.run(cep.Query(PAIR), late="error")
 
 
+@pytest.mark.smoke
 def test_a_restart_goes_on(stream: Stream, spark: Any, tmp_path: Path) -> None:
     query, files = cep.Query(QUERIES["kleene"]), in_disorder(300, 4)
     stream.add(*files[:2])

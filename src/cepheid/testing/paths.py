@@ -116,8 +116,8 @@ def _applies(plan: str, title: str, query: Query, empty: pa.Table) -> bool:
         return False  # there is no order of the variables of several queries
     try:
         _planned(plan, title, query, empty)
-    except CepheidError as error:
-        return error.code != "CEP610"
+    except Exception as error:  # any other is for a test to show
+        return getattr(error, "code", None) != "CEP610"
     return True
 
 

@@ -9,6 +9,7 @@ from harness import FOUND, App, compare, expected, make_changes, run_with_kills,
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize(("mode", "seed"), [("log", 5), ("table", 6)])
 def test_that_changes_survive_kills(mode: str, seed: int, spark: Any, tmp_path: Path) -> None:
     """A busy worker, an executor, the JVM and the process of the driver."""

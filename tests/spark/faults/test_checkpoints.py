@@ -54,6 +54,7 @@ def later(folder: Path) -> None:
         os.rename(file, folder / "in" / file.name)
 
 
+@pytest.mark.smoke
 def test_that_a_stream_goes_on_where_it_was(spark: Any, half: Path) -> None:
     later(half)
     run(spark, half, make_query(half, pause=0))

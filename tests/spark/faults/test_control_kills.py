@@ -53,6 +53,7 @@ def write_control(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize(("mode", "seed"), [("control", 11), ("control_log", 12)])
 def test_that_rules_change_once(mode: str, seed: int, spark: Any, tmp_path: Path) -> None:
     """A busy worker, an executor, the JVM and the process of the driver."""

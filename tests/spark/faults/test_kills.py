@@ -11,6 +11,7 @@ from standalone import standalone
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_that_a_stream_survives_kills(spark: Any, tmp_path: Path) -> None:
     """A busy worker, an executor, and the driver, which is started again from the checkpoint."""
     events = make_events(1, 2000)
@@ -23,6 +24,7 @@ def test_that_a_stream_survives_kills(spark: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 @pytest.mark.parametrize("kind", ["worker", "executor"])
 def test_that_a_batch_survives_a_kill(kind: str, spark: Any, tmp_path: Path) -> None:
     events = make_events(2, 2000)
@@ -34,6 +36,7 @@ def test_that_a_batch_survives_a_kill(kind: str, spark: Any, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_that_a_stream_survives_kills_on_a_standalone_cluster(spark: Any, tmp_path: Path) -> None:
     events = make_events(3, 2000)
     write_events(events, tmp_path / "app", 8)
@@ -45,6 +48,7 @@ def test_that_a_stream_survives_kills_on_a_standalone_cluster(spark: Any, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_that_streams_survive_many_random_kills(spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As `python tests/spark/faults/campaign.py FOLDER`, which can be interrupted and goes on where it was."""
 

@@ -36,6 +36,7 @@ def write_control(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.spark
 def test_that_rules_come_and_go_once(spark: Any, tmp_path: Path) -> None:
     """A busy worker, an executor, the JVM and the process of the driver."""
     events = make_events(21, 2000)
