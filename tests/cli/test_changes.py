@@ -122,7 +122,7 @@ class TestReplay:
     def test_a_file(self, run, tmp_path: Path) -> None:
         given = ("match", THEFT, "-", "--speculate", "all")
         result = run(*given, "-o", tmp_path / "out.parquet", stdin=LATE)
-        assert result.stderr == f"3 changes (2 added, 1 taken back) written to '{tmp_path / 'out.parquet'}'\n"
+        assert result.stderr == f"3 changes (2 added, 1 retracted) written to '{tmp_path / 'out.parquet'}'\n"
         assert pq.read_table(tmp_path / "out.parquet")["op"].to_pylist() == ["+", "-", "+"]
         run(*given, "-o", tmp_path / "out.csv", stdin=LATE)
         with (tmp_path / "out.csv").open() as file:
@@ -170,7 +170,7 @@ class TestTable:
             "+             1          5    7\n"
             "-             1          5    7\n"
             "+             2          9    8\n"
-            "3 changes (2 added, 1 taken back)"
+            "3 changes (2 added, 1 retracted)"
         )
 
     def test_a_line_per_event_with_the_number_of_the_match(self, run) -> None:
@@ -186,7 +186,7 @@ class TestTable:
             "\n"
             "+   2      a          2  Shelf    8\n"
             "           c          9  Exit     8\n"
-            "3 changes (2 added, 1 taken back)"
+            "3 changes (2 added, 1 retracted)"
         )
 
     def test_what_is_taken_back_is_red_and_struck_through(self, run, monkeypatch: pytest.MonkeyPatch) -> None:

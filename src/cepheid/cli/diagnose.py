@@ -19,12 +19,12 @@ from cepheid.cli.streams import write_stdout
 from cepheid.language import parse
 
 
-def _read_sample(ctx: click.Context, option: click.Parameter, given: str) -> int | str | None:
-    if given in ("auto", "all"):
-        return "auto" if given == "auto" else None
-    if not given.isdecimal() or not int(given):
-        raise click.BadParameter(f"'{given}' is not a number of events, 1 or more, nor all")
-    return int(given)
+def _read_sample(ctx: click.Context, option: click.Parameter, text: str) -> int | str | None:
+    if text in ("auto", "all"):
+        return "auto" if text == "auto" else None
+    if not text.isdecimal() or not int(text):
+        raise click.BadParameter(f"'{text}' is not a number of events, 1 or more, nor all")
+    return int(text)
 
 
 @click.command(epilog=EXIT_CODES)
@@ -44,7 +44,7 @@ def diagnose(settings: Settings, query: str, events: str, sample: int | str | No
 
     First what is likely wrong and what to do: a misspelt type, a key that the events do not share, a window that is too
     short, a condition that is never true. Of a query without matches also the runs that came nearest to one, with the
-    condition that failed and its values, and which single change would give matches. Last the funnel: how many runs
+    condition that failed and its values, and which single change would lead to matches. Last the funnel: how many runs
     came to each component, how often its conditions were true, and what ended the runs.
 
     \b
@@ -58,11 +58,11 @@ def diagnose(settings: Settings, query: str, events: str, sample: int | str | No
     prepared = settings.query(parse(read_query(query).text))
     table = read_events(events, settings.type)
     with working(f"diagnosing {table.num_rows:,} events"):
-        found = prepared.diagnose(table, sample=sample)
+        diagnosis = prepared.diagnose(table, sample=sample)
     if form == "json":
-        write_stdout([json.dumps(found.to_dict(), ensure_ascii=False, indent=2), "\n"])
+        write_stdout([json.dumps(diagnosis.to_dict(), ensure_ascii=False, indent=2), "\n"])
     else:
-        click.echo(printable(str(found)))
+        click.echo(printable(str(diagnosis)))
 
 
 def hint(query: str, events: str) -> None:
@@ -80,6 +80,6 @@ def _typed(ctx: click.Context) -> Iterator[str]:
         if value is True:
             yield option.opts[0]
             continue
-        given = [f"{name}={one}" for name, one in value.items()] if isinstance(value, dict) else value
-        for one in [given] if isinstance(given, str) else given:
-            yield from (option.opts[0], one)
+        texts = [f"{name}={item}" for name, item in value.items()] if isinstance(value, dict) else value
+        for item in [texts] if isinstance(texts, str) else texts:
+            yield from (option.opts[0], item)

@@ -21,8 +21,8 @@ def entries() -> dict[str, str]:
     True
     """
     text = next(place for place in _PLACES if place.exists()).read_text(encoding="utf-8")
-    found = re.findall(r"^### (CEP\d{3})\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
-    return {code: _plain(entry) for code, entry in found}
+    sections = re.findall(r"^### (CEP\d{3})\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
+    return {code: _plain(entry) for code, entry in sections}
 
 
 def first_sentence(entry: str) -> str:

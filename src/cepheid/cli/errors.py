@@ -66,7 +66,7 @@ def printable(text: str) -> str:
     >>> printable("bell\\x07")
     'bell\\\\x07'
     """
-    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lambda found: f"\\x{ord(found[0]):02x}", text)
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", lambda character: f"\\x{ord(character[0]):02x}", text)
 
 
 def with_options(remedy: str) -> str:

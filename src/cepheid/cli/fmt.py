@@ -66,7 +66,7 @@ def first_comment(text: str) -> Span | None:
     >>> first_comment("EVENT A a WHERE a.x = '--' -- why").excerpt
     '-- why'
     """
-    for found in _STRING_OR_COMMENT.finditer(text):
-        if found["comment"] is not None:
-            return Span(text, *found.span("comment"))
+    for token in _STRING_OR_COMMENT.finditer(text):
+        if token["comment"] is not None:
+            return Span(text, *token.span("comment"))
     return None

@@ -12,16 +12,16 @@ from cepheid.api.many.read_rules import speaking_of_rules
 from cepheid.cli.errors import note
 from cepheid.cli.events import read_events
 from cepheid.cli.options import Settings
-from cepheid.cli.replay import Tell
+from cepheid.cli.replay import ReportRows
 from cepheid.pattern.tree.nodes import Program
 
-_TOLD = 10  # wrong rules
+_NAMED = 10  # wrong rules
 
 
 def check(rules: str | None, of_rules: Mapping[str, object], others: Mapping[str, object]) -> None:
     """Refuse options that need --rules, or that can't be combined with it."""
-    for name, given in (of_rules if rules is None else others).items():
-        if given:
+    for name, value in (of_rules if rules is None else others).items():
+        if value:
             what = "is for many queries: add --rules FILE" if rules is None else "can't be combined with --rules"
             raise click.UsageError(f"--{name} {what}")
 
@@ -33,30 +33,30 @@ def read_rules(rules: str) -> pa.Table:
 
 
 def read(settings: Settings, program: Program, rules: pa.Table, id: str | None, wrong: str | None) -> Queries:
-    """A template with rules. wrong: "skip" tells of wrong ones, and leaves them out."""
+    """A template with rules. wrong: "skip" reports wrong ones, and leaves them out."""
     return settings.queries(program, rules, id or "id", "collect" if wrong == "skip" else "raise")
 
 
 def matches(
-    queries: Queries, events: pa.Table, tell: Tell, limit: int | None, engine: str
+    queries: Queries, events: pa.Table, report: ReportRows, limit: int | None, engine: str
 ) -> tuple[pa.Table, str, bool]:
     """The rows, their number in words, and whether there are more."""
 
-    def told(at: Progress) -> None:
-        tell(at.events, at.total)
+    def advance(at: Progress) -> None:
+        report(at.events, at.total)
 
-    found = queries.match(events, engine=engine, progress=told)
-    tell_wrong(queries)
-    total = len(found)
+    rows = queries.match(events, engine=engine, progress=advance)
+    report_wrong(queries)
+    total = len(rows)
     if limit is not None and limit < total:
-        return found.head(limit), f"the first {limit:,} of {total:,} matches", True
+        return rows.head(limit), f"the first {limit:,} of {total:,} matches", True
     count = f"{total:,} match{'es' * (total != 1)}" if total else "no matches"
-    return found.to_arrow(), count, False
+    return rows.to_arrow(), count, False
 
 
-def tell_wrong(queries: Queries) -> None:
-    """Tell of rules that are left out."""
-    for wrong in queries.errors.slice(0, _TOLD).to_pylist():
+def report_wrong(queries: Queries) -> None:
+    """Say on stderr which rules are left out, the first of them by name."""
+    for wrong in queries.errors.slice(0, _NAMED).to_pylist():
         note(f"rule {wrong['id']!r} is left out: {wrong['message']}")
-    if queries.errors.num_rows > _TOLD:
-        note(f"{queries.errors.num_rows - _TOLD:,} other rules are left out")
+    if queries.errors.num_rows > _NAMED:
+        note(f"{queries.errors.num_rows - _NAMED:,} other rules are left out")

@@ -19,7 +19,7 @@ from cepheid.cli.options import Settings, query_options
 from cepheid.cli.output import output_option, read_output, rows_format_option, write_rows
 from cepheid.cli.progress import bar
 from cepheid.cli.query import read_query
-from cepheid.cli.replay import Tell, read_replay, replay
+from cepheid.cli.replay import ReportRows, read_replay, replay
 from cepheid.cli.table import print_table
 from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.engine.session.engines import ENGINES
@@ -58,11 +58,11 @@ from cepheid.language import parse
     metavar="COLUMN",
     help="The column that says whether a row inserts (+, +I, +U) or retracts (-, -D, -U) an event.",
 )
-@click.option("--sequence", metavar="COLUMN", help="A column that counts by 1: no match goes over a gap in it.")
+@click.option("--sequence", metavar="COLUMN", help="A column that counts by 1: no match spans a gap in it.")
 @click.option(
     "--speculate",
     metavar="TIME",
-    help="Replay the rows in the order of the file, give matches this far ahead of the watermark, or at once (all), "
+    help="Replay the rows in the order of the file, emit matches this far ahead of the watermark, or at once (all), "
     "and print the changes.",
 )
 @click.option("--lateness", metavar="TIME", help="In a replay: how late a row may be.  [default: any time]")
@@ -84,7 +84,7 @@ from cepheid.language import parse
 @click.option(
     "--wrong",
     type=click.Choice(["stop", "skip"]),
-    help="With --rules: whether a wrong rule stops, or is told and left out.  [default: stop]",
+    help="With --rules: whether a wrong rule stops, or is reported and left out.  [default: stop]",
 )
 @query_options
 def match(
@@ -124,7 +124,7 @@ def match(
 
     With --op the events are a stream of changes, and the matches are those of the events that are left. With
     --speculate the rows arrive one by one in the order of the file, also if their times are not in order, and what
-    is printed are changes: + a match that is new, - one that is taken back because a row came late or was retracted.
+    is printed are changes: + a match that is new, - one that is retracted because a row came late or was retracted.
 
     With --rules QUERY is a template: the bare names in it are parameters, and each row of the file is a query, with a
     column for each of them. Matches get a column `query` with the id of their rule.
@@ -155,26 +155,26 @@ def match(
     what = f"matching {table.num_rows:,} events"
     with bar(what) as drawn:
 
-        def tell(done: int, of: int | None) -> None:
-            drawn.tell(what, done, of)
+        def report(done: int, of: int | None) -> None:
+            drawn.show(what, done, of)
 
         options: dict[str, Any] = {"engine": engine, "plan": plan, "op": op, "sequence": sequence}
         if isinstance(prepared, Queries):
-            found = _Found(*many.matches(prepared, table, tell, limit, engine))
+            result = _Found(*many.matches(prepared, table, report, limit, engine))
         elif how is None:
-            found = _matches(prepared, table, tell, long, limit, open=open_, **options)
+            result = _matches(prepared, table, report, long, limit, open=open_, **options)
         else:
-            found = _changes(replay(prepared, table, how, tell, **options), limit)
+            result = _changes(replay(prepared, table, how, report, **options), limit)
     if written is None and (form == "table" or (form is None and sys.stdout.isatty())):
         returned = long or rules is not None or bool(program.queries[-1].returns)
-        print_table(found.rows, found.count, settings.time, returned=returned, changes=how is not None)
-        none = not found.rows.num_rows and not found.cut
+        print_table(result.rows, result.count, settings.time, returned=returned, changes=how is not None)
+        none = not result.rows.num_rows and not result.cut
         if none and sys.stdout.isatty() and not any([rules, how, op, sequence, not open_]):
             hint(query, events)
     else:
-        write_rows(found.rows, found.count, written, form)
-        if found.cut and written is None:
-            note(found.count)
+        write_rows(result.rows, result.count, written, form)
+        if result.cut and written is None:
+            note(result.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +186,19 @@ class _Found:
     cut: bool
 
 
-def _matches(query: Query, events: pa.Table, tell: Tell, long: bool, limit: int | None, **options: Any) -> _Found:
-    def told(at: Progress) -> None:
-        tell(at.events, at.total)
+def _matches(
+    query: Query, events: pa.Table, report: ReportRows, long: bool, limit: int | None, **options: Any
+) -> _Found:
+    def advance(at: Progress) -> None:
+        report(at.events, at.total)
 
-    matches = query.match(events, progress=told, **options)
+    matches = query.match(events, progress=advance, **options)
     first = matches if limit is None else matches.head(limit)
     rows = first.to_long() if long else first.to_arrow()
-    given = len(first) if long else rows.num_rows
-    total = given if limit is None else matches.count()  # counting does not enumerate them
-    if given < total:
-        return _Found(rows, f"the first {given:,} of {total:,} matches", cut=True)
+    shown = len(first) if long else rows.num_rows
+    total = shown if limit is None else matches.count()  # counting does not enumerate them
+    if shown < total:
+        return _Found(rows, f"the first {shown:,} of {total:,} matches", cut=True)
     return _Found(rows, _number(total, "match", "matches"), cut=False)
 
 
@@ -205,9 +207,9 @@ def _changes(rows: pa.Table, limit: int | None) -> _Found:
     if limit is not None and limit < rows.num_rows:
         return _Found(rows.slice(0, limit), f"the first {limit:,} of {total}", cut=True)
     removed = pc.sum(pc.equal(rows[OP], REMOVED)).as_py() or 0
-    told = f"{total} ({rows.num_rows - removed:,} added, {removed:,} taken back)" if rows.num_rows else total
-    return _Found(rows, told, cut=False)
+    text = f"{total} ({rows.num_rows - removed:,} added, {removed:,} retracted)" if rows.num_rows else total
+    return _Found(rows, text, cut=False)
 
 
-def _number(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}" if count else f"no {more}"
+def _number(count: int, singular: str, plural: str) -> str:
+    return f"{count:,} {singular if count == 1 else plural}" if count else f"no {plural}"

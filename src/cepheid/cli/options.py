@@ -74,9 +74,9 @@ def _no_constant(text: str) -> object:
     raise ValueError(f"{text} is not JSON")
 
 
-def read_pairs(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def read_pairs(ctx: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     pairs: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         try:
             text.encode()
         except UnicodeEncodeError:

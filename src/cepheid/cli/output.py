@@ -32,8 +32,8 @@ def format_option(forms: Sequence[str], help: str, *, default: str | None = None
 
 def rows_format_option(on_a_terminal: str) -> Option:
     """The option -f of a command that writes rows to stdout."""
-    told = f"The format on stdout.  [default: {on_a_terminal} on a terminal, else jsonl]"
-    return format_option([on_a_terminal, "jsonl", "csv"], told)
+    help_text = f"The format on stdout.  [default: {on_a_terminal} on a terminal, else jsonl]"
+    return format_option([on_a_terminal, "jsonl", "csv"], help_text)
 
 
 def read_output(output: str | None, form: str | None, events: str, what: str) -> str | None:

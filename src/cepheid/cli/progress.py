@@ -50,7 +50,7 @@ class StderrBar:
         self._progress = progress
         self._task = task
 
-    def tell(self, what: str, done: int = 0, total: int | None = None) -> None:
+    def show(self, what: str, done: int = 0, total: int | None = None) -> None:
         """Show what is running and how much of it is done; without a total, only that it is running."""
         if self._progress is not None:
             self._progress.update(self._task, description=what, completed=done, total=total)

@@ -15,8 +15,8 @@ from cepheid.cli.errors import note
 from cepheid.engine.session.delays import read_speculation
 from cepheid.errors import InputError
 
-Tell = Callable[[int, int | None], None]
-"""Is told how many rows are done, and how many there are."""
+ReportRows = Callable[[int, int | None], None]
+"""Called with how many rows are done, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ def read_replay(
 ) -> Replay | None:
     """What the options ask for; None: all events are there at once."""
     if speculate is None:
-        for name, given in (("lateness", lateness), ("late", late), ("batch", batch)):
-            if given is not None:
+        for name, value in (("lateness", lateness), ("late", late), ("batch", batch)):
+            if value is not None:
                 raise click.UsageError(f"--{name} is for a replay only: add --speculate, such as --speculate all")
         return None
     if long:
@@ -59,18 +59,18 @@ def read_span(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
-def replay(query: Query, events: pa.Table, how: Replay, tell: Tell, **options: Any) -> pa.Table:
+def replay(query: Query, events: pa.Table, how: Replay, report: ReportRows, **options: Any) -> pa.Table:
     """Push the rows in the order of the file, and return all changes in the order in which they came."""
     session = query.session(lateness=how.lateness, late=how.late, speculate=how.speculate, **options)
     changes = []
     for start in range(0, max(1, events.num_rows), how.batch):
         try:
-            found = session.push(events.slice(start, how.batch))
+            emitted = session.push(events.slice(start, how.batch))
         except InputError as error:
             raise _in_the_file(error, start) from None
-        if found:
-            changes.append(found.to_arrow(ids=True))
-        tell(start, events.num_rows)
+        if emitted:
+            changes.append(emitted.to_arrow(ids=True))
+        report(start, events.num_rows)
     last = session.close().to_arrow(ids=True)
     if session.stats.late:
         note(f"{session.stats.late:,} late row{'s were' if session.stats.late > 1 else ' was'} dropped")
@@ -78,11 +78,11 @@ def replay(query: Query, events: pa.Table, how: Replay, tell: Tell, **options: A
 
 
 def _in_the_file(error: InputError, start: int) -> InputError:
-    """An error that tells the row of the file, not of the rows that arrived together.
+    """An error that names the row of the file, not of the rows that arrived together.
 
     >>> _in_the_file(InputError("CEP412", "column 'op' is '?' in row 0", "…"), 7).message
     "column 'op' is '?' in row 7"
     """
-    found = re.fullmatch(r"(.*\brow )(\d+)(.*)", error.message, re.DOTALL)
-    message = f"{found[1]}{start + int(found[2])}{found[3]}" if found else error.message
+    parts = re.fullmatch(r"(.*\brow )(\d+)(.*)", error.message, re.DOTALL)
+    message = f"{parts[1]}{start + int(parts[2])}{parts[3]}" if parts else error.message
     return InputError(error.code, message, error.remedy, error.span)

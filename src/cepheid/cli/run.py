@@ -56,11 +56,11 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
     metavar="COLUMN",
     help="The column that says whether a row inserts (+, +I, +U) or retracts (-, -D, -U) an event.",
 )
-@click.option("--sequence", metavar="COLUMN", help="A column that counts by 1: no match goes over a gap in it.")
+@click.option("--sequence", metavar="COLUMN", help="A column that counts by 1: no match spans a gap in it.")
 @click.option(
     "--speculate",
     metavar="TIME",
-    help="In a stream: give matches this far ahead of the watermark, or at once (all), and write changes.",
+    help="In a stream: emit matches this far ahead of the watermark, or at once (all), and write changes.",
 )
 @click.option(
     "--control",
@@ -76,7 +76,7 @@ _FORMS = {Format.PARQUET: "parquet", Format.CSV: "csv", Format.JSON_LINES: "json
 @click.option(
     "--wrong",
     type=click.Choice(["stop", "skip"]),
-    help="With --rules: whether a wrong rule stops, or is told and left out.  [default: stop]",
+    help="With --rules: whether a wrong rule stops, or is reported and left out.  [default: stop]",
 )
 @click.option("--migrate", is_flag=True, help="Go on with the state of a query with another RETURN or constants.")
 @click.option("--flush", is_flag=True, help="At the end, also write the matches as if the stream ended here.")
@@ -156,7 +156,7 @@ def run(
     crash: run the same command again to resume. With --flush, PATH/batch=end has the matches as if the stream ended
     here; it is removed when the stream resumes. Into a log, it writes a line for each micro-batch.
 
-    With --speculate a stream writes changes: `op` is + for a match that is new, and - for one that is taken back
+    With --speculate a stream writes changes: `op` is + for a match that is new, and - for one that is retracted
     because an event came late or was retracted; `match_id` is the same in both.
 
     With --control the query changes while it runs: DIR has rows such as {"id": "big", "action": "remove_arc"} and
@@ -195,14 +195,14 @@ def run(
         prepared = settings.query(program)
     else:
         prepared = many.read(settings, program, table, rule_id, wrong)
-    found = find_source(source, from_format, stream=stream)
+    files_or_table = find_source(source, from_format, stream=stream)
     changing = None if control is None else find_control(control)
     form = form or _FORMS[FORMATS.get(Path(to.rstrip("/")).suffix.lower(), Format.PARQUET)]
     options: dict[str, Any] = {"engine": engine}
     options |= {"plan": plan, "long": long} if rules is None else {"own": True}
     options |= {"late": late, "buckets": buckets, "migrate": migrate} if stream else {"partitions": partitions}
     changes = {"op": op, "sequence": sequence, "speculate": ahead}
-    options |= {name: given for name, given in changes.items() if given is not None}
+    options |= {name: value for name, value in changes.items() if value is not None}
     from cepheid.cli.spark import (  # only here: it needs pyspark
         Flow,
         RuleColumns,
@@ -213,7 +213,7 @@ def run(
     )
 
     of_rules = None if table is None else RuleColumns(table.schema, rule_id or "id")
-    job = SparkCommand(prepared, found, to, form, options, settings, overwrite)
+    job = SparkCommand(prepared, files_or_table, to, form, options, settings, overwrite)
     with started(master, conf) as spark:
         if checkpoint is not None:
             flow = Flow(address(checkpoint), watermark, files, watch, flush, prometheus, changing, of_rules)
@@ -221,7 +221,7 @@ def run(
         else:
             run_batch(spark, job)
     if isinstance(prepared, Queries):
-        many.tell_wrong(prepared)
+        many.report_wrong(prepared)
 
 
 def _check_options(stream: bool, for_streams: dict[str, Any], for_batches: dict[str, Any]) -> None:
@@ -241,18 +241,18 @@ def _check_places(source: str, to: str, checkpoint: str | None, *, overwrite: bo
     state = local(checkpoint) if checkpoint is not None else None
     rules = local(control) if control is not None else None
     pairs = [("--from", events, path), ("--checkpoint", state, path), ("--from", events, state)]
-    for name, one, other in (*pairs, *(("--control", rules, place) for place in (path, state, events))):
-        if one is not None and other is not None and _nested(one, other):
-            raise click.UsageError(f"'{other}' and {name} '{one}' overlap: choose another directory")
+    for name, path_, beside in (*pairs, *(("--control", rules, place) for place in (path, state, events))):
+        if path_ is not None and beside is not None and _nested(path_, beside):
+            raise click.UsageError(f"'{beside}' and {name} '{path_}' overlap: choose another directory")
     if path is None or not _holds_something(path) or overwrite:
         return
     if checkpoint is None or (state is not None and not _holds_something(state)):
         refuse_to_write(to, checkpoint)
 
 
-def _nested(one: Path, other: Path) -> bool:
-    first, second = Path(os.path.realpath(one)), Path(os.path.realpath(other))
-    return first.is_relative_to(second) or second.is_relative_to(first)
+def _nested(path: Path, beside: Path) -> bool:
+    own_path, beside_path = Path(os.path.realpath(path)), Path(os.path.realpath(beside))
+    return own_path.is_relative_to(beside_path) or beside_path.is_relative_to(own_path)
 
 
 def _holds_something(path: Path) -> bool:

@@ -68,7 +68,7 @@ def find_source(argument: str, form: str | None, *, stream: bool) -> Table | Fil
         return Table(argument.removeprefix(_TABLE))
     path = local(argument)
     if path is None:
-        return FileSource(address(argument), form or _told(argument))
+        return FileSource(address(argument), form or _form_of(argument))
     if not os.path.exists(path):
         if _TABLE_NAME.fullmatch(argument) and Path(argument).suffix.lower() not in FORMATS:
             return Table(argument)
@@ -95,7 +95,7 @@ def find_control(argument: str) -> FileSource:
     return FileSource(address(argument), "parquet" if parquet else "json")
 
 
-def _told(argument: str) -> str:
+def _form_of(argument: str) -> str:
     form = FORMATS.get(_ending(argument.rstrip("/")))
     if form is None:
         message = f"the name '{argument}' does not show the format of the events"
@@ -124,7 +124,7 @@ def _look_at(path: Path, argument: str) -> FileSource:
     packed = file.suffix.lower() in _PACKED
     form = FORMATS.get(_ending(file.name)) or (None if packed else sniff(head))
     if form is None:
-        _told(str(file))
+        _form_of(str(file))
     assert form is not None
     return FileSource(address(argument), _SPARK[form], *(() if packed else _details(form, head)))
 
@@ -148,7 +148,7 @@ def _details(form: Format, head: bytes) -> tuple[dict[str, str], tuple[str, ...]
         return {}, ()
     several = {"multiLine": "true"} if text.startswith("[") else {}
     try:
-        found, _ = json.JSONDecoder().raw_decode(text.lstrip("[ \r\n\t"))
+        first_object, _ = json.JSONDecoder().raw_decode(text.lstrip("[ \r\n\t"))
     except ValueError:
         return several, ()
-    return several, tuple(found) if isinstance(found, dict) else ()
+    return several, tuple(first_object) if isinstance(first_object, dict) else ()

@@ -55,7 +55,7 @@ class RuleColumns:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """How a stream runs."""
+    """The options of a stream: where its state is, and what it does beside writing matches."""
 
     checkpoint: str
     watermark: str
@@ -113,7 +113,7 @@ def run_batch(spark: SparkSession, job: SparkCommand) -> None:
 
         def look() -> None:
             done, known = running.tasks(spark)
-            shown.tell(f"matching: {done:,} of {known:,} tasks" if known else "matching", done, known or None)
+            shown.show(f"matching: {done:,} of {known:,} tasks" if known else "matching", done, known or None)
 
         with looking(look), _replacing(job.to) as place:
             count = running.write_files(matches, place, job.form)
@@ -167,7 +167,7 @@ def run_stream(spark: SparkSession, job: SparkCommand, flow: Flow) -> None:
             for batch in count.add(streaming.recentProgress):
                 if not sys.stderr.isatty():  # a log
                     note(_line(batch))
-            shown.tell(count.text)
+            shown.show(count.text)
 
         try:
             with looking(look):
@@ -184,7 +184,7 @@ def run_stream(spark: SparkSession, job: SparkCommand, flow: Flow) -> None:
     changes = "speculate" in job.options
     note(f"{count.text}; {'changes' if changes else 'matches'} written to '{job.to}'")
     if count.refused:
-        _tell_refused(spark, flow.checkpoint, count.refused)
+        _report_refused(spark, flow.checkpoint, count.refused)
     if flow.flush:
         with working("flushing"):
             if isinstance(job.query, Queries):
@@ -193,8 +193,8 @@ def run_stream(spark: SparkSession, job: SparkCommand, flow: Flow) -> None:
                 long, migrate = job.options["long"], job.options["migrate"]
                 left = pending(spark, job.query, flow.checkpoint, long=long, migrate=migrate)
             rest = running.write_files(left, end, job.form)
-        told = f"{rest:,} changes" if changes else _matches(rest, long=_is_long(job))
-        note(f"{told} pending, written to '{inside(job.to, running.END)}'")
+        pending_rows = f"{rest:,} changes" if changes else _matches(rest, long=_is_long(job))
+        note(f"{pending_rows} pending, written to '{inside(job.to, running.END)}'")
 
 
 def _is_long(job: SparkCommand) -> bool:
@@ -214,33 +214,37 @@ class _Count:
             if batch.batchId in self._seen or "addBatch" not in batch.durationMs:  # seen, or Spark had nothing to do
                 continue
             self._seen.add(batch.batchId)
-            found = metrics(batch)
-            self._events += found["events"]
-            self._matches += found["matches"]
-            self._withdrawn += found.get("withdrawn", 0)
-            self._late += found["late"]
-            self.refused += found["refused"]
+            figures = metrics(batch)
+            self._events += figures["events"]
+            self._matches += figures["matches"]
+            self._withdrawn += figures.get("withdrawn", 0)
+            self._late += figures["late"]
+            self.refused += figures["refused"]
             yield batch
 
     @property
     def text(self) -> str:
         batches = f"{len(self._seen):,} micro-batch{'' if len(self._seen) == 1 else 'es'}"
         late = f", {self._late:,} late" if self._late else ""
-        withdrawn = f", {self._withdrawn:,} taken back" if self._withdrawn else ""
+        withdrawn = f", {self._withdrawn:,} retracted" if self._withdrawn else ""
         return f"{batches}: {self._events:,} events{late}, {_matches(self._matches)}{withdrawn}"
 
 
 def _line(batch: Any) -> str:
     """A micro-batch as one line of a log."""
-    found = metrics(batch)
-    facts = {"batch": batch.batchId, "rows": batch.numInputRows, "matches": found["matches"]}
-    facts |= {"withdrawn": found["withdrawn"]} if found.get("withdrawn") else {}
-    facts |= {"refused": found["refused"]} if found["refused"] else {}
-    facts |= {"watermark": watermark_of(batch) or "none", "state_bytes": found["state_bytes"], "late": found["late"]}
+    figures = metrics(batch)
+    facts = {"batch": batch.batchId, "rows": batch.numInputRows, "matches": figures["matches"]}
+    facts |= {"withdrawn": figures["withdrawn"]} if figures.get("withdrawn") else {}
+    facts |= {"refused": figures["refused"]} if figures["refused"] else {}
+    facts |= {
+        "watermark": watermark_of(batch) or "none",
+        "state_bytes": figures["state_bytes"],
+        "late": figures["late"],
+    }
     return f"{batch.timestamp} {' '.join(f'{name}={value}' for name, value in facts.items())}"
 
 
-def _tell_refused(spark: SparkSession, checkpoint: str, count: int) -> None:
+def _report_refused(spark: SparkSession, checkpoint: str, count: int) -> None:
     """The control rows that were refused last, with the reasons."""
     note(f"{count:,} control row{'' if count == 1 else 's'} refused")
     for row in refusals(spark, checkpoint).tail(count):

@@ -11,7 +11,7 @@ from cepheid.errors import FileError
 
 
 def read_stdin() -> bytes:
-    """All of stdin."""
+    """Read all of stdin; an error says why it can't be read."""
     if sys.stdin is None:  # the shell's `<&-`
         raise FileError("CEP801", "can't read stdin: it is closed", "pipe data into it, or pass a file")
     try:
@@ -21,7 +21,7 @@ def read_stdin() -> bytes:
 
 
 def write_stdout(lines: Iterable[str]) -> None:
-    """Write data to stdout."""
+    """Write lines to stdout, which some other program may have closed."""
     for line in lines:
         sys.stdout.buffer.write(line.encode())
     sys.stdout.buffer.flush()

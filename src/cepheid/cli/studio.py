@@ -12,7 +12,7 @@ import click
 import pyarrow as pa
 
 from cepheid.api.files.read_files import read_bytes, read_files
-from cepheid.api.files.told import Told
+from cepheid.api.files.shares import OnShare
 from cepheid.cli.errors import EXIT_CODES, with_options
 from cepheid.cli.options import Settings, query_options
 from cepheid.cli.query import read_query
@@ -65,19 +65,19 @@ def studio(
 
     if events is not None and not os.path.exists(events) and not glob(events, recursive=True):
         read_files(events, settings.type)  # which says what is wrong with the name, before there is a page
-    given = "" if text is None else read_query(text).text
+    query_text = "" if text is None else read_query(text).text
     folder = files("cepheid") / "demo"
     if demo and text is None:
-        given = (folder / _DEMO[0]).read_text(encoding="utf-8")
+        query_text = (folder / _DEMO[0]).read_text(encoding="utf-8")
 
-    def read(told: Told) -> pa.Table:
+    def read(report: OnShare) -> pa.Table:
         if events is not None:
-            return read_files(events, settings.type, told)
+            return read_files(events, settings.type, report)
         return read_bytes((folder / _DEMO[1]).read_bytes(), None, _DEMO[1], settings.type)
 
     source = EventSource(
         name=_name(events, checkpoint),
-        text=given,
+        text=query_text,
         columns=ColumnRoles(settings.time, settings.type, settings.start, settings.unit),
         prepare=settings.query,
         read=None if checkpoint is not None else read,
@@ -85,7 +85,7 @@ def studio(
         matches=None if matches is None else Path(matches),
         spelt=with_options,
     )
-    serve(source, port, browser=not no_browser, tell=lambda address: click.echo(f"{address}\nCtrl-C ends it."))
+    serve(source, port, browser=not no_browser, report=lambda address: click.echo(f"{address}\nCtrl-C ends it."))
 
 
 def _name(events: str | None, checkpoint: str | None) -> str:

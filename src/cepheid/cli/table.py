@@ -1,6 +1,6 @@
 """Matches as a table for people: a line per event, or a line per match where the query has RETURN.
 
-Changes are shown in the same way, with a column `op`; what is taken back is in red and struck through.
+Changes are shown in the same way, with a column `op`; what is retracted is in red and struck through.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.pattern.binding.schema import END, MATCH_ID, START
 
 _MATCH, _VARIABLE = "match", "variable"
-_TAKEN_BACK = "red strike"
+_RETRACTED = "red strike"
 _UNBOUNDED = 1_000_000
 
 
@@ -48,7 +48,7 @@ def print_table(matches: pa.Table, count: str, time: str, *, returned: bool, cha
     """Print the matches and their number. changes: they have `op` and `match_id`."""
     console = Console(highlight=False, markup=False, emoji=False)
     if matches.num_rows:
-        heads = _heads(matches, changes=changes, numbered=not returned)
+        heads = _heads(matches, changes=changes, with_number=not returned)
         keys = (OP,) * changes + (() if returned else (_MATCH, _VARIABLE))
         rows = matches.drop_columns([OP, MATCH_ID]) if changes else matches
         lines = _returned(rows, heads) if returned else _events(rows, heads, time)
@@ -60,15 +60,15 @@ def print_table(matches: pa.Table, count: str, time: str, *, returned: bool, cha
     console.print(count)
 
 
-def _heads(matches: pa.Table, *, changes: bool, numbered: bool) -> list[_Head]:
-    """A match has the same number when it is added and when it is taken back."""
+def _heads(matches: pa.Table, *, changes: bool, with_number: bool) -> list[_Head]:
+    """A match has the same number when it is added and when it is retracted."""
     if not changes:
-        return [_Head((str(number),) * numbered) for number in range(1, matches.num_rows + 1)]
+        return [_Head((str(number),) * with_number) for number in range(1, matches.num_rows + 1)]
     numbers: dict[str, int] = {}
     heads = []
     for op, known in zip(values(matches[OP]), values(matches[MATCH_ID]), strict=True):
         number = numbers.setdefault(known, len(numbers) + 1)
-        heads.append(_Head((op, *(str(number),) * numbered), _TAKEN_BACK if op == REMOVED else ""))
+        heads.append(_Head((op, *(str(number),) * with_number), _RETRACTED if op == REMOVED else ""))
     return heads
 
 
@@ -87,7 +87,7 @@ def _events(matches: pa.Table, heads: Sequence[_Head], time: str) -> list[_Line]
     columns = [values(matches.column(name)) for name in variables]
     lines: list[_Line] = []
     for head, row in zip(heads, zip(*columns, strict=True), strict=True):
-        bound = [event for name, found in zip(variables, row, strict=True) for event in _labelled(name, found)]
+        bound = [event for name, bound_to in zip(variables, row, strict=True) for event in _labelled(name, bound_to)]
         bound.sort(key=lambda event: _instant(event[1][time]))
         for k, (label, event) in enumerate(bound):
             shown = {name: value for name, value in event.items() if name != time}
@@ -103,10 +103,10 @@ def _instant(time: Any) -> Any:
     return datetime.fromisoformat(time) if isinstance(time, str) and time[-6:-5] in ("+", "-") else time
 
 
-def _labelled(variable: str, found: Any) -> list[tuple[str, dict[str, Any]]]:
-    if isinstance(found, list):
-        return [(f"{variable}[{k}]", event) for k, event in enumerate(found, start=1)]
-    return [(variable, found)] if found is not None else []
+def _labelled(variable: str, bound_to: Any) -> list[tuple[str, dict[str, Any]]]:
+    if isinstance(bound_to, list):
+        return [(f"{variable}[{k}]", event) for k, event in enumerate(bound_to, start=1)]
+    return [(variable, bound_to)] if bound_to is not None else []
 
 
 def _table(keys: Sequence[str], lines: Sequence[_Line], time: str, *, packed: bool) -> Table:

@@ -35,8 +35,8 @@ def trace(settings: Settings, query: str, events: str, output: str | None, form:
     """Show what the runs of QUERY do on EVENTS, step by step.
 
     A line for each step, in the order of the events: a run begins, takes an event, proceeds, merges with another run,
-    ignores or refuses an event, is ended or dropped, or gives a match. `run` numbers the runs, and `parent` is the one
-    that a run was made from.
+    ignores or refuses an event, is ended or dropped, or emits a match. `run` is the index of the run, and `parent`
+    that of the run that it was made from.
 
     \b
     Examples:
@@ -50,20 +50,20 @@ def trace(settings: Settings, query: str, events: str, output: str | None, form:
     prepared = settings.query(parse(read_query(query).text))
     table = read_events(events, settings.type)
     with working(f"tracing {table.num_rows:,} events"):
-        found = prepared.trace(table, limit=limit)
+        steps = prepared.trace(table, limit=limit)
     if written is None and (form == "text" or (form is None and sys.stdout.isatty())):
-        for line in found.lines():
+        for line in steps.lines():
             click.echo(printable(line))
     else:
-        write_rows(found.to_arrow(), _count(found), written, form)
-    _tell_rest(found)
+        write_rows(steps.to_arrow(), _count(steps), written, form)
+    _report_rest(steps)
 
 
-def _tell_rest(found: Trace) -> None:
-    if found.read < found.events or found.left_out:
-        read = f"the first {found.read:,} of {found.events:,} events" if found.read < found.events else "all events"
-        note(f"{_count(found)} of {read}; --limit shows more")
+def _report_rest(steps: Trace) -> None:
+    if steps.read < steps.events or steps.left_out:
+        read = f"the first {steps.read:,} of {steps.events:,} events" if steps.read < steps.events else "all events"
+        note(f"{_count(steps)} of {read}; --limit shows more")
 
 
-def _count(found: Trace) -> str:
-    return f"{len(found):,} step{'s' * (len(found) != 1)}"
+def _count(steps: Trace) -> str:
+    return f"{len(steps):,} step{'s' * (len(steps) != 1)}"

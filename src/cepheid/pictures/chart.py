@@ -20,8 +20,8 @@ def to_chart(timeline: Timeline) -> Any:
         raise ImportError("altair is not installed: pip install 'cepheid[plot]'") from None
     alt: Any = altair  # parts of it are untyped
     if not timeline.lanes:
-        told = _safe(" ".join((timeline.title, *timeline.notes)))
-        return alt.Chart(alt.Data(values=[{"told": told}])).mark_text(fontSize=13).encode(text="told:N")
+        heading = _safe(" ".join((timeline.title, *timeline.notes)))
+        return alt.Chart(alt.Data(values=[{"heading": heading}])).mark_text(fontSize=13).encode(text="heading:N")
     kind = "temporal" if timeline.scale.tick is not None else "quantitative"
     parts = [_lane(alt, lane, timeline, kind) for lane in timeline.lanes]
     chart = alt.vconcat(*parts).resolve_scale(x="shared", color="independent")
@@ -44,16 +44,18 @@ def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
     layers = []
     if bands:
         shape = alt.Chart(alt.Data(values=bands)).mark_rect(opacity=0.25, cornerRadius=4)
-        layers.append(shape.encode(x=x, x2="end", color=colour, tooltip=alt.Tooltip("told", type="nominal"), **height))
+        layers.append(
+            shape.encode(x=x, x2="end", color=colour, tooltip=alt.Tooltip("tooltip", type="nominal"), **height)
+        )
     if gaps:
         shape = alt.Chart(alt.Data(values=gaps)).mark_rect(opacity=0.15, color=RED, stroke=RED, strokeDash=[4, 3])
-        layers.append(shape.encode(x=x, x2="end", tooltip=alt.Tooltip("told", type="nominal"), **height))
+        layers.append(shape.encode(x=x, x2="end", tooltip=alt.Tooltip("tooltip", type="nominal"), **height))
     events = alt.Chart(alt.Data(values=points))
     if timeline.value:
         line = alt.Chart(alt.Data(values=[point for point in points if not point["aside"]]))
         layers.append(line.mark_line(color=GREY).encode(x=x, y=y))
     size = alt.Size("size", type="quantitative", scale=None)
-    tooltip = alt.Tooltip("told", type="nominal")
+    tooltip = alt.Tooltip("tooltip", type="nominal")
     layers.append(events.mark_circle(opacity=1).encode(x=x, y=y, color=colour, size=size, tooltip=tooltip))
     tall = 110 if timeline.value else 30 * max(1, len(lane.bands) + bool(lane.events))
     if apart:
@@ -67,7 +69,7 @@ def _lane(alt: Any, lane: Lane, timeline: Timeline, kind: str) -> Any:
 
 def _overlap(lane: Lane) -> bool:
     bands = sorted(lane.bands, key=lambda band: band.start)
-    return any(other.start < one.end for one, other in pairwise(bands))
+    return any(second.start < first.end for first, second in pairwise(bands))
 
 
 def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
@@ -78,10 +80,15 @@ def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
     for band in lane.bands:
         row, colour = f"match {band.number + 1}", BANDS[band.number % len(BANDS)]
         bands.append(
-            {**_span(band.start, band.end, timeline.scale), "row": row, "colour": colour, "told": _safe(band.told)}
+            {
+                **_span(band.start, band.end, timeline.scale),
+                "row": row,
+                "colour": colour,
+                "tooltip": _safe(band.tooltip),
+            }
         )
         for gap in band.absences:
-            gaps.append({**_span(gap.start, gap.end, timeline.scale), "row": row, "told": _safe(gap.label)})
+            gaps.append({**_span(gap.start, gap.end, timeline.scale), "row": row, "tooltip": _safe(gap.label)})
         for point in band.points:
             size = 30 if point.each else 70
             points.append(_point(point, row, colour, size, timeline.scale))
@@ -91,7 +98,7 @@ def _rows(lane: Lane, timeline: Timeline) -> tuple[list[dict[str, Any]], ...]:
 def _point(event: Point, row: str, colour: str, size: int, scale: Scale) -> dict[str, Any]:
     y = event.value if event.value is not None and isfinite(event.value) else None  # JSON has neither NaN nor infinity
     look = {"row": row, "colour": colour, "size": size, "aside": event.aside}
-    return {"start": _time(event.at, scale), "y": y, **look, "told": _safe(event.told)}
+    return {"start": _time(event.at, scale), "y": y, **look, "tooltip": _safe(event.tooltip)}
 
 
 def _span(start: int, end: int, scale: Scale) -> dict[str, Any]:

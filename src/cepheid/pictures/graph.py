@@ -75,5 +75,5 @@ def wrapped(lines: tuple[str, ...], width: int = WIDTH) -> list[str]:
     >>> wrapped(("a.price > 10 AND a.volume < 3",), 16)
     ['a.price > 10 AND', 'a.volume < 3']
     """
-    found = [part for line in lines for part in wrap(" ".join(line.split()), width, break_on_hyphens=False)]
-    return found if len(found) <= MOST_LINES else [*found[: MOST_LINES - 1], "…"]
+    parts = [part for line in lines for part in wrap(" ".join(line.split()), width, break_on_hyphens=False)]
+    return parts if len(parts) <= MOST_LINES else [*parts[: MOST_LINES - 1], "…"]

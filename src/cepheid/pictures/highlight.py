@@ -30,9 +30,9 @@ def highlighted(text: str) -> str:
     '<span style="color:#3b82f6;font-weight:600">WITHIN</span> <span style="color:#c4721f">5</span></pre>'
     """
     parts, end = [], 0
-    for found in _TOKEN.finditer(text):
-        parts += [escape(text[end : found.start()]), _span(str(found.lastgroup), found[0])]
-        end = found.end()
+    for token in _TOKEN.finditer(text):
+        parts += [escape(text[end : token.start()]), _span(str(token.lastgroup), token[0])]
+        end = token.end()
     return boxed("".join([*parts, escape(text[end:])]))
 
 

@@ -42,9 +42,9 @@ def to_mermaid(graph: Graph) -> str:
 
 
 def _titled(title: tuple[str, ...]) -> str:
-    told = printable(" · ".join(" ".join(line.split()) for line in title if line.strip()))
-    told = told if len(told) <= _TITLE else f"{told[: _TITLE - 1]}…"
-    return f"---\ntitle: {json.dumps(told, ensure_ascii=False)}\n---\n" if told else ""
+    text = printable(" · ".join(" ".join(line.split()) for line in title if line.strip()))
+    text = text if len(text) <= _TITLE else f"{text[: _TITLE - 1]}…"
+    return f"---\ntitle: {json.dumps(text, ensure_ascii=False)}\n---\n" if text else ""
 
 
 def _node(node: Node, leaves: Edge | None) -> str:
@@ -61,8 +61,8 @@ def _edges(edges: list[Edge]) -> Iterator[str]:
     for edge in edges:
         label = _label(edge.lines)
         if edge.source != edge.target or loops[edge.source] == 1:
-            told = f'|"{label}"|' if label else ""
-            yield f"{edge.source} {_LINES[edge.style]}{told} {edge.target}"
+            text = f'|"{label}"|' if label else ""
+            yield f"{edge.source} {_LINES[edge.style]}{text} {edge.target}"
             continue
         box = f'loop{boxes}["{label or " "}"]:::loop'
         yield f"{edge.source} {_TAILS[edge.style]} {box} {_LINES[edge.style]} {edge.target}"

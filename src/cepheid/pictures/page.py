@@ -23,17 +23,17 @@ def drawn(graph: Graph) -> str:
 
 def _scrolled(svg: str) -> str:
     """A picture that is made smaller where there is little room, though never so small that nobody can read it."""
-    found = re.search(r' width="(\d+)"', svg)
-    least = round(LEAST * int(found[1])) if found is not None else 0
+    width = re.search(r' width="(\d+)"', svg)
+    least = round(LEAST * int(width[1])) if width is not None else 0
     return f'<div style="overflow-x:auto"><div style="min-width:{least}px">{svg}</div></div>'
 
 
 def preformatted(text: str) -> str:
-    """Text as it is."""
+    """A text in a box, its spaces and line ends kept."""
     return boxed(escape(text))
 
 
 def boxed(markup: str) -> str:
-    """Markup whose spaces and lines count. Jupyter gives `pre` the font of its prose, so the font is named here."""
+    """Markup whose spaces and lines count. Jupyter shows `pre` in the font of its prose, so the font is named here."""
     style = "background:transparent;color:inherit;line-height:1.35;font-family:ui-monospace,monospace"
     return f'<pre style="{style}">{markup}</pre>'

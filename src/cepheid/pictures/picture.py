@@ -13,7 +13,7 @@ class Picture:
     svg: str
 
     def _repr_html_(self) -> str:
-        """As a part of the page: what `_repr_svg_` gives, Jupyter draws as an image, which can't see a dark theme."""
+        """As a part of the page: what `_repr_svg_` returns, Jupyter draws as an image, which can't see a dark theme."""
         return self.svg
 
     def __repr__(self) -> str:

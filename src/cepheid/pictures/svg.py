@@ -47,7 +47,7 @@ _SIZE = 1.15  # pixels for each of Graphviz's points
 
 
 def can_draw() -> bool:
-    """Whether Graphviz is installed."""
+    """Whether Graphviz is installed, without which a graph is shown as text."""
     return find_spec("pygraphviz") is not None
 
 
@@ -115,6 +115,6 @@ def _coloured(svg: str) -> str:
     return body.replace(">", f"><style>{_CSS}</style>", 1)
 
 
-def _sized(found: re.Match[str]) -> str:
-    width, height = (round(float(size) * _SIZE) for size in found.groups())
+def _sized(sizes: re.Match[str]) -> str:
+    width, height = (round(float(size) * _SIZE) for size in sizes.groups())
     return f'<svg class="cepheid cepheid-graph" width="{width}" height="{height}" style="max-width:100%;height:auto"'

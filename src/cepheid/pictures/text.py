@@ -17,18 +17,18 @@ def to_text(graph: Graph) -> str:
       --> down: fall; x < 0
     down (final)
     """
-    named = {node.name: _told(node.lines[:1]) or node.name for node in graph.nodes}
+    named = {node.name: _label(node.lines[:1]) or node.name for node in graph.nodes}
     lines = [*graph.title]
     for node in graph.nodes:
-        lines.append((_told(node.lines) or node.name) + _KINDS.get(node.kind, ""))
+        lines.append((_label(node.lines) or node.name) + _KINDS.get(node.kind, ""))
         lines += [_edge(edge, named[edge.target]) for edge in graph.edges if edge.source == node.name]
     return "\n".join(lines)
 
 
 def _edge(edge: Edge, target: str) -> str:
-    told = _told(edge.lines)
-    return f"  {_ARROWS[edge.style]} {target}" + (f": {told}" if told else "")
+    label = _label(edge.lines)
+    return f"  {_ARROWS[edge.style]} {target}" + (f": {label}" if label else "")
 
 
-def _told(lines: tuple[str, ...]) -> str:
+def _label(lines: tuple[str, ...]) -> str:
     return "; ".join(" ".join(line.split()) for line in lines)

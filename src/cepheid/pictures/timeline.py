@@ -21,7 +21,7 @@ class Point:
     at: int
     label: str = ""
     value: float | None = None
-    told: str = ""
+    tooltip: str = ""
     each: bool = False  # one of many of its variable: a dot
     aside: bool = False  # no event of its type has the number: the line goes past it
 
@@ -45,7 +45,7 @@ class Band:
     end: int
     points: tuple[Point, ...] = ()
     absences: tuple[Stretch, ...] = ()
-    told: str = ""
+    tooltip: str = ""
 
 
 @dataclass(frozen=True, slots=True)

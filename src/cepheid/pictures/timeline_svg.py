@@ -25,7 +25,7 @@ Height = Callable[[float | None], float]
 
 @dataclass(frozen=True)
 class _TimeAxis:
-    """Where times are drawn."""
+    """Places of times on the axis: from `start`, at `left`, to `end`, at the right edge."""
 
     start: int
     end: int
@@ -39,9 +39,9 @@ class _TimeAxis:
 def draw_timeline(timeline: Timeline) -> Picture:
     """The picture of a time line; of one without lanes, only its title and notes."""
     widest = max((cells(_cut(lane.label, 24)) for lane in timeline.lanes), default=0)
-    found = axis(*timeline.bounds, timeline.scale)
-    before = max(14.0, *(_half(tick.text, 11) for tick in found.ticks[:1])) if found.ticks else 14.0
-    titled = len(found.title) * _LETTER + 20 + before if found.title else 0
+    time_axis = axis(*timeline.bounds, timeline.scale)
+    before = max(14.0, *(_half(tick.text, 11) for tick in time_axis.ticks[:1])) if time_axis.ticks else 14.0
+    titled = len(time_axis.title) * _LETTER + 20 + before if time_axis.title else 0
     beside = titled <= _LEFT_MOST  # a longer title of the axis is below it
     room = max(_LEFT_LEAST, widest * _LETTER + 22, titled if beside else 0)
     place = _TimeAxis(*timeline.bounds, left=min(room, _LEFT_MOST))
@@ -52,9 +52,9 @@ def draw_timeline(timeline: Timeline) -> Picture:
         body += [*drawn]
         y += height + _GAP
     if timeline.lanes:
-        body += _axis(found, place, y)
-        if found.title:
-            body.append(_text(14, y + (18 if beside else 34), found.title, fill=GREY, size=11))
+        body += _axis(time_axis, place, y)
+        if time_axis.title:
+            body.append(_text(14, y + (18 if beside else 34), time_axis.title, fill=GREY, size=11))
         y += 30 if beside else 46
     if timeline.value and timeline.lanes:
         body.append(_text(WIDTH - _RIGHT, 20, timeline.value, anchor="end", fill=GREY))
@@ -112,7 +112,7 @@ def _band(band: Band, place: _TimeAxis, y: float) -> Iterator[str]:
         yield from _hatched(gap, place, y - 8, 16)
     yield (
         f'<rect x="{left - 8:.1f}" y="{y - 8:.1f}" width="{right - left + 16:.1f}" height="16" rx="8" '
-        f'fill="{colour}" fill-opacity=".22" stroke="{colour}">{_tooltip(band.told)}</rect>'
+        f'fill="{colour}" fill-opacity=".22" stroke="{colour}">{_tooltip(band.tooltip)}</rect>'
     )
     for point in band.points:
         yield _dot(place.x(point.at), y, point, colour)
@@ -125,7 +125,7 @@ def _others(events: Sequence[Point], place: _TimeAxis, y: float) -> Iterator[str
     """The other events of a lane: ticks on its line, with their types as long as there is room."""
     for point in events:
         x = place.x(point.at)
-        yield f'<path d="M{x:.1f} {y - 5:.1f}v10" stroke="{GREY}" stroke-width="1.5">{_tooltip(point.told)}</path>'
+        yield f'<path d="M{x:.1f} {y - 5:.1f}v10" stroke="{GREY}" stroke-width="1.5">{_tooltip(point.tooltip)}</path>'
     yield from _labels([(place.x(p.at), p.label) for p in events], y + 15, fill=GREY, size=10)
 
 
@@ -153,7 +153,7 @@ def _charted(lane: Lane, place: _TimeAxis, y: float) -> tuple[list[str], float]:
             body += _hatched(gap, place, y + 2, _CHART - 4)
         body.append(
             f'<rect x="{left - 4:.1f}" y="{y + 2:.1f}" width="{right - left + 8:.1f}" height="{_CHART - 4}" rx="4" '
-            f'fill="{_colour(band)}" fill-opacity=".14">{_tooltip(band.told)}</rect>'
+            f'fill="{_colour(band)}" fill-opacity=".14">{_tooltip(band.tooltip)}</rect>'
         )
     for number, row in enumerate(rows if below else ()):
         for band in row:
@@ -179,7 +179,7 @@ def _bar(band: Band, place: _TimeAxis, y: float) -> Iterator[str]:
         yield from _hatched(gap, place, y, 8)
     yield (
         f'<rect x="{left - 4:.1f}" y="{y:.1f}" width="{right - left + 8:.1f}" height="8" rx="4" '
-        f'fill="{colour}" fill-opacity=".3">{_tooltip(band.told)}</rect>'
+        f'fill="{colour}" fill-opacity=".3">{_tooltip(band.tooltip)}</rect>'
     )
     for point in band.points:
         yield f'<circle cx="{place.x(point.at):.1f}" cy="{y + 4:.1f}" r="2.5" fill="{colour}"/>'
@@ -212,7 +212,7 @@ def _line(points: Sequence[Point], place: _TimeAxis, height: Height) -> Iterator
             continue
         x, y = place.x(point.at), height(value)
         path.append(f"{pen}{x:.1f} {y:.1f}")
-        dots.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.8" fill="{GREY}">{_tooltip(point.told)}</circle>')
+        dots.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="1.8" fill="{GREY}">{_tooltip(point.tooltip)}</circle>')
         pen = "L"
     if path:
         yield f'<path d="{"".join(path)}" fill="none" stroke="{GREY}" stroke-width="1.5"/>'
@@ -231,7 +231,7 @@ def _dot(x: float, y: float, point: Point, colour: str, *, hollow: bool = False)
     size = 3.5 if point.each else 5.5
     return (
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" fill="{"none" if hollow else colour}" stroke="{colour}">'
-        f"{_tooltip(point.told or point.label)}</circle>"
+        f"{_tooltip(point.tooltip or point.label)}</circle>"
     )
 
 
@@ -279,12 +279,12 @@ def _half(label: str, size: int) -> float:
     return cells(label) * size * 0.31 + 3
 
 
-def _axis(found: Axis, place: _TimeAxis, y: float) -> Iterator[str]:
+def _axis(time_axis: Axis, place: _TimeAxis, y: float) -> Iterator[str]:
     yield f'<path d="M{place.left:.1f} {y:.1f}H{WIDTH - _RIGHT + 10}" stroke="{GREY}" fill="none"/>'
-    for tick in found.ticks:
+    for tick in time_axis.ticks:
         x = place.x(tick.at)
         yield f'<path d="M{x:.1f} {y:.1f}v5" stroke="{GREY}"/>'
-    yield from _labels([(place.x(tick.at), tick.text) for tick in found.ticks], y + 18, fill=GREY)
+    yield from _labels([(place.x(tick.at), tick.text) for tick in time_axis.ticks], y + 18, fill=GREY)
 
 
 def _rule(place: _TimeAxis, y: float) -> str:

@@ -77,8 +77,8 @@ class Guard:
 
     def _is_kept(self, cookies: str) -> bool:
         """Whether the cookies have the token. Those of other programs on this machine may not even be well-formed."""
-        found = (cookie.strip().partition("=") for cookie in cookies.split(";"))
-        return any(name == self._cookie and self._equal(value) for name, _, value in found)
+        pairs = (cookie.strip().partition("=") for cookie in cookies.split(";"))
+        return any(name == self._cookie and self._equal(value) for name, _, value in pairs)
 
     def _equal(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self._token)

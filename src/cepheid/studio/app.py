@@ -69,7 +69,7 @@ def make_app(source: EventSource, token: str, port: int, jobs: Jobs | None = Non
             Route("/api/state", _later(studio.state)),
             Route("/api/watch", _later(studio.watch)),
             *(Route(f"/api/{name}", studio.answering(answer), methods=["POST"]) for name, answer in asked.items()),
-            *(Route(f"/api/{name}", studio.telling(name, work), methods=["POST"]) for name, work in worked.items()),
+            *(Route(f"/api/{name}", studio.streaming(name, work), methods=["POST"]) for name, work in worked.items()),
         ],
         middleware=[Middleware(Guard, token=token, port=port)],
         lifespan=studio.lifespan,
@@ -128,7 +128,7 @@ class _Studio:
         return asdict(complete(asked.written.text, asked.at, self.facts()))
 
     def constants(self, asked: PageRequest) -> Any:
-        return {"constants": [asdict(one) for one in constants(asked.written.program, self.facts())]}
+        return {"constants": [asdict(number) for number in constants(asked.written.program, self.facts())]}
 
     def python(self, asked: PageRequest) -> Any:
         return {"python": print_python(asked.written.program)}
@@ -145,8 +145,8 @@ class _Studio:
     def diagnose(self, asked: PageRequest, ticket: Ticket) -> None:
         running.diagnose(self._reading, asked.written, ticket)
 
-    def telling(self, kind: str, work: Callable[[PageRequest, Ticket], None]) -> Callable[[Request], Any]:
-        async def tell(request: Request) -> Response:
+    def streaming(self, kind: str, work: Callable[[PageRequest, Ticket], None]) -> Callable[[Request], Any]:
+        async def stream(request: Request) -> Response:
             asked = await _asked(request)
             if isinstance(asked, Response):
                 return asked
@@ -155,7 +155,7 @@ class _Studio:
             )
             return StreamingResponse(lines, media_type="application/x-ndjson")
 
-        return tell
+        return stream
 
     def answering(self, answer: Callable[[PageRequest], Any]) -> Callable[[Request], Any]:
         async def respond(request: Request) -> Response:
@@ -177,8 +177,8 @@ def _later(answer: Callable[[], dict[str, Any]]) -> Callable[[Request], Any]:
     return respond
 
 
-def _json(found: object) -> Response:
-    return Response(json.dumps(found, default=str), media_type="application/json")
+def _json(value: object) -> Response:
+    return Response(json.dumps(value, default=str), media_type="application/json")
 
 
 async def _asked(request: Request) -> PageRequest | Response:
@@ -193,9 +193,9 @@ async def _asked(request: Request) -> PageRequest | Response:
         return PlainTextResponse('pass {"text": …}\n', status_code=400)
 
 
-def _read_asked(given: Any) -> PageRequest:
-    text, form, at = given["text"], given.get("form", "text"), given.get("at", 0)
-    page, sample, timeline = given.get("page", ""), given.get("sample", True), given.get("timeline", True)
+def _read_asked(request: Any) -> PageRequest:
+    text, form, at = request["text"], request.get("form", "text"), request.get("at", 0)
+    page, sample, timeline = request.get("page", ""), request.get("sample", True), request.get("timeline", True)
     right = isinstance(text, str) and form in FORMS and isinstance(at, int) and at >= 0
     if not right or not isinstance(page, str) or not isinstance(sample, bool) or not isinstance(timeline, bool):
         raise ValueError

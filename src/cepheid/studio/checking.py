@@ -38,22 +38,22 @@ def heard() -> Iterator[list[CepheidWarning]]:
     """The warnings that come meanwhile, in this thread."""
     token = _HEARD.set([])
     try:
-        found = _HEARD.get()
-        assert found is not None
-        yield found
+        warned = _HEARD.get()
+        assert warned is not None
+        yield warned
     finally:
         _HEARD.reset(token)
 
 
 def prepared(source: EventSource, written: Written) -> Query:
-    """The query that stands in the editor. What is told of its parts is told in the words of its text."""
+    """The query that stands in the editor. Errors and warnings speak of its parts in the words of its text."""
     return source.prepare(parse(written.as_text))
 
 
 def check(source: EventSource, written: Written, events: pa.Table | None) -> dict[str, Any]:
     """The problems of a query, as JSON; without events, only those that any events would show."""
     problems: list[dict[str, Any]] = []
-    with heard() as told:
+    with heard() as warned:
         try:
             query = source.prepare(written.program)  # not `prepared`: places are those in the editor
             if events is not None:
@@ -61,7 +61,7 @@ def check(source: EventSource, written: Written, events: pa.Table | None) -> dic
                 query.warn_of(events)
         except CepheidError as error:
             problems.append(problem(error, source, written))
-    return {"problems": [*problems, *(warning(one, source) for one in told)]}
+    return {"problems": [*problems, *(warning(reported, source) for reported in warned)]}
 
 
 def problem(error: CepheidError, source: EventSource, written: Written | None = None) -> dict[str, Any]:
@@ -79,9 +79,14 @@ def problem(error: CepheidError, source: EventSource, written: Written | None = 
     }
 
 
-def warning(told: CepheidWarning, source: EventSource) -> dict[str, Any]:
-    """A warning as JSON."""
-    return {"severity": "warning", "code": told.code, "message": told.message, "remedy": source.spelt(told.remedy)}
+def warning(reported: CepheidWarning, source: EventSource) -> dict[str, Any]:
+    """A warning as the JSON of a problem in the editor, in the words of its source."""
+    return {
+        "severity": "warning",
+        "code": reported.code,
+        "message": reported.message,
+        "remedy": source.spelt(reported.remedy),
+    }
 
 
 def fault(error: Exception) -> dict[str, Any]:

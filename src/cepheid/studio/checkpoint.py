@@ -34,18 +34,18 @@ class MicroBatch:
     watermark: int | None
 
 
-def watched(checkpoint: Path, matches: Path | None, now: float | None = None) -> dict[str, Any]:
-    """What a checkpoint and the output of its stream tell, as JSON. now: seconds since 1970."""
-    now = time.time() if now is None else now
+def watched(checkpoint: Path, matches: Path | None, at: float | None = None) -> dict[str, Any]:
+    """What a checkpoint and the output of its stream show, as JSON. at: seconds since 1970."""
+    at = time.time() if at is None else at
     batches = list(_batches(checkpoint))
     recorded = _recorded(checkpoint)
-    status, told = _status(checkpoint, batches, now) if recorded is None else _alive(recorded, now)
+    status, reason = _status(checkpoint, batches, at) if recorded is None else _alive(recorded, at)
     watermarks = [batch.watermark for batch in batches if batch.watermark is not None]
     return {
         "status": status,
-        "told": told,
-        "now": now,
-        "batches": [asdict(one) for one in batches],
+        "told": reason,
+        "now": at,
+        "batches": [asdict(micro_batch) for micro_batch in batches],
         "watermark": watermarks[-1] if watermarks else None,
         "state_bytes": sum(size for size in _sizes(checkpoint / "state")),
         "recorded": None if recorded is None else _figures(recorded["batches"]),
@@ -53,7 +53,7 @@ def watched(checkpoint: Path, matches: Path | None, now: float | None = None) ->
     }
 
 
-def _status(checkpoint: Path, batches: list[MicroBatch], now: float) -> tuple[str, str]:
+def _status(checkpoint: Path, batches: list[MicroBatch], at: float) -> tuple[str, str]:
     """Whether the stream runs, and the reason to think so."""
     if not checkpoint.is_dir():
         return "none", f"There is no folder '{checkpoint}' yet. It is made when the stream starts."
@@ -63,7 +63,7 @@ def _status(checkpoint: Path, batches: list[MicroBatch], now: float) -> tuple[st
     ended = [batch.ended for batch in batches if batch.ended is not None]
     gaps = [later - earlier for earlier, later in pairwise(ended)]
     usual = median(gaps) if gaps else 0.0
-    silent = now - max(last.began, last.ended or 0.0)
+    silent = at - max(last.began, last.ended or 0.0)
     if silent <= max(PATIENCE, 5 * usual):
         return "running", f"Micro-batch {last.number} {'runs' if last.ended is None else 'is done'}."
     ago = _spelt(silent)
@@ -82,15 +82,15 @@ def _status(checkpoint: Path, batches: list[MicroBatch], now: float) -> tuple[st
 def _recorded(checkpoint: Path) -> dict[str, Any] | None:
     """What `cepheid.spark.record` has written beside the checkpoint, if it was called."""
     try:
-        found: dict[str, Any] = json.loads((checkpoint / "_cepheid" / "progress.json").read_text(encoding="utf-8"))
+        progress: dict[str, Any] = json.loads((checkpoint / "_cepheid" / "progress.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found
+    return progress
 
 
-def _alive(recorded: dict[str, Any], now: float) -> tuple[str, str]:
+def _alive(recorded: dict[str, Any], at: float) -> tuple[str, str]:
     """Whether the stream runs, by what it says itself."""
-    ago = now - recorded["at"]
+    ago = at - recorded["at"]
     if recorded["status"] == "failed":
         reason = str(recorded["exception"]).split("\n", 1)[0]
         return "dead", f"The stream failed {_spelt(ago)} ago: {reason}"
@@ -111,7 +111,7 @@ def _figures(batches: list[dict[str, Any]]) -> dict[str, Any]:
         nothing = dict.fromkeys(("batches", "events", "matches", "late", "runs", "state_bytes"), 0)
         return {**nothing, "events_per_second": None}
     seconds = batches[-1]["at"] - batches[0]["at"] + batches[0]["seconds"]
-    sums = {name: sum(one[name] for one in batches) for name in ("events", "matches", "late")}
+    sums = {name: sum(batch[name] for batch in batches) for name in ("events", "matches", "late")}
     rate = round(sums["events"] / seconds, 1) if seconds > 0 else None
     last = {name: batches[-1][name] for name in ("runs", "state_bytes")}
     return {"batches": len(batches), "events_per_second": rate, **sums, **last}
@@ -131,7 +131,7 @@ def _spelt(seconds: float) -> str:
 
 def _batches(checkpoint: Path) -> Iterator[MicroBatch]:
     """The newest micro-batches, the oldest of them first."""
-    offsets, commits = _numbered(checkpoint / "offsets"), _numbered(checkpoint / "commits")
+    offsets, commits = _by_batch(checkpoint / "offsets"), _by_batch(checkpoint / "commits")
     for number in sorted(offsets)[-SHOWN:]:
         facts = _facts(offsets[number])
         watermark = facts.get("batchWatermarkMs")
@@ -144,7 +144,7 @@ def _batches(checkpoint: Path) -> Iterator[MicroBatch]:
         )
 
 
-def _numbered(folder: Path) -> dict[int, Path]:
+def _by_batch(folder: Path) -> dict[int, Path]:
     try:
         return {int(name): folder / name for name in os.listdir(folder) if name.isdigit()}
     except OSError:
@@ -154,10 +154,10 @@ def _numbered(folder: Path) -> dict[int, Path]:
 def _facts(file: Path) -> dict[str, Any]:
     """The line of a file of Spark's that is about the micro-batch: after that of its version."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8").split("\n")[1])
+        facts = json.loads(file.read_text(encoding="utf-8").split("\n")[1])
     except (OSError, ValueError, IndexError):  # Spark removes old ones, and may write this one now
         return {}
-    return found if isinstance(found, dict) else {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def _modified(file: Path) -> float:

@@ -71,7 +71,7 @@ def complete(text: str, at: int, facts: Facts | None) -> Completions:
     value = _VALUE.search(before)
     if value is not None:
         return Completions(at - len(value[2]), tuple(values(_unquoted(value[1]), facts)))
-    rest = _CLOSED.sub(lambda found: " " * len(found[0]), before)
+    rest = _CLOSED.sub(lambda closed: " " * len(closed[0]), before)
     if _OPEN.search(rest):
         return Completions(at, ())
     word = _WORD.search(rest)
@@ -82,9 +82,9 @@ def complete(text: str, at: int, facts: Facts | None) -> Completions:
 def fitting(before: str, start: int, possible: Iterable[Completion]) -> Completions:
     """Those that begin with what is typed from `start` on; none if the only one is written already."""
     typed = before[start:].lower().lstrip("`")
-    found = [one for one in possible if one.label.lower().startswith(typed)]
-    written = len(found) == 1 and found[0].label.lower() == typed
-    return Completions(start, () if written else tuple(found))
+    completions = [completion for completion in possible if completion.label.lower().startswith(typed)]
+    written = len(completions) == 1 and completions[0].label.lower() == typed
+    return Completions(start, () if written else tuple(completions))
 
 
 def variables(text: str) -> list[str]:

@@ -59,21 +59,21 @@ def _within_string(before: str, facts: Facts | None) -> Iterator[Completion]:
         case "call":
             yield from (Completion(name, "function") for name in BUILT_IN)
         case "strategy":
-            yield from (Completion(one.value, "keyword") for one in Strategy)
+            yield from (Completion(strategy.value, "keyword") for strategy in Strategy)
         case "within" | "for_":
             amount = re.search(r"['\"]\s*([0-9.]+)\s+\w*\Z", before)
             yield from (Completion(f"{amount[1]} {unit}", "unit") for unit in UNITS if amount is not None)
 
 
-def _texts(found: Iterable[Completion]) -> Iterator[Completion]:
+def _texts(completions: Iterable[Completion]) -> Iterator[Completion]:
     """As the rest of a string."""
-    for one in found:
-        yield replace(one, insert=re.sub(r"(['\"\\])", r"\\\1", one.label))
+    for completion in completions:
+        yield replace(completion, insert=re.sub(r"(['\"\\])", r"\\\1", completion.label))
 
 
 def _names(code: str, before: str, facts: Facts | None) -> Iterator[Completion]:
-    packages = {name for found in _PACKAGE.findall(code) for name in found if name}
-    variables = [name for found in _VARIABLES.findall(code) for name in re.split(r"\s*,\s*", found)]
+    packages = {name for groups in _PACKAGE.findall(code) for name in groups if name}
+    variables = [name for groups in _VARIABLES.findall(code) for name in re.split(r"\s*,\s*", groups)]
     after = _AFTER.search(before)
     if after is None:
         if not packages:
@@ -83,7 +83,7 @@ def _names(code: str, before: str, facts: Facts | None) -> Iterator[Completion]:
         yield from (Completion(name, "function") for name in sorted([*CALLED, "duration"]))
     elif after[1] in variables:
         indexes = _INDEXES if after[2] is None else ()
-        yield from (_attribute(one, indexes) for one in columns(facts))
+        yield from (_attribute(column, indexes) for column in columns(facts))
         yield from (Completion(name, "keyword") for name in indexes)
     else:
         methods = {name for kind in (Pattern, Column) for name in dir(kind) if callable(getattr(kind, name))}

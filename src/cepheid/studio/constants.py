@@ -42,23 +42,23 @@ def constants(program: Program, facts: Facts | None) -> list[EditorNumber]:
     >>> [(one.label, one.value, one.unit) for one in found]
     [('a.x >', 5.0, None), ('WITHIN', 2.0, 'hours')]
     """
-    found = [one for query in program.queries for one in _of_query(query, facts)]
-    unique = {one.start: one for one in reversed(found)}
+    numbers = [number for query in program.queries for number in _of_query(query, facts)]
+    unique = {number.start: number for number in reversed(numbers)}
     return [unique[start] for start in sorted(unique)]
 
 
 def _of_query(query: QueryTree, facts: Facts | None) -> Iterator[EditorNumber]:
     for label, window in _windows(query):
-        found = _window(label, window, facts)
-        if found is not None:
-            yield found
+        number = _window(label, window, facts)
+        if number is not None:
+            yield number
     for expression in expressions(query):
         for node in walk(expression):
             for child in children(node):
                 if isinstance(child, ex.Literal):
-                    found = _literal(child, node, facts)
-                    if found is not None:
-                        yield found
+                    number = _literal(child, node, facts)
+                    if number is not None:
+                        yield number
 
 
 def _windows(query: QueryTree) -> Iterator[tuple[str, Window]]:
@@ -112,10 +112,10 @@ def _literal(literal: ex.Literal, above: ex.Expression, facts: Facts | None) -> 
 
 def _place(span: Span | None) -> tuple[int, int, str] | None:
     """Where the number of a constant is, and how it is written; None for other constants."""
-    found = None if span is None else _NUMBER.match(span.excerpt)
-    if span is None or found is None or (found.end() < len(span.excerpt) and span.excerpt[found.end()] in "eE."):
+    digits = None if span is None else _NUMBER.match(span.excerpt)
+    if span is None or digits is None or (digits.end() < len(span.excerpt) and span.excerpt[digits.end()] in "eE."):
         return None
-    return span.start, span.start + found.end(), found[0]
+    return span.start, span.start + digits.end(), digits[0]
 
 
 def _compared(literal: ex.Literal, above: ex.Expression) -> str | None:

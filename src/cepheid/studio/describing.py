@@ -34,7 +34,7 @@ class ColumnFacts:
 class Facts:
     """The events. types: with how many events each, the commonest first; None without a type column.
 
-    extent: from the first to the last event, in nanoseconds; None if the time column does not tell.
+    extent: from the first to the last event, in nanoseconds; None if the time column does not say.
     """
 
     rows: int
@@ -63,11 +63,11 @@ def _column(field: pa.Field, column: pa.ChunkedArray, role: str | None) -> Colum
 
 def _ends(column: pa.ChunkedArray) -> tuple[float | None, float | None]:
     """The least and the greatest number of a column."""
-    found = pc.min_max(column).as_py()
-    low, high = found["min"], found["max"]
+    extremes = pc.min_max(column).as_py()
+    low, high = extremes["min"], extremes["max"]
     if low is not None and not (math.isfinite(low) and math.isfinite(high)):
-        found = pc.min_max(column.filter(pc.is_finite(column))).as_py()
-    return found["min"], found["max"]
+        extremes = pc.min_max(column.filter(pc.is_finite(column))).as_py()
+    return extremes["min"], extremes["max"]
 
 
 def _extent(table: pa.Table, roles: ColumnRoles) -> int | None:
@@ -81,8 +81,8 @@ def _extent(table: pa.Table, roles: ColumnRoles) -> int | None:
         size = NANOSECONDS[UNITS[roles.unit]]
     else:
         return None
-    found = pc.min_max(column.cast(pa.int64()))  # not the times: Python has none after the year 9999
-    low, high = found["min"].as_py(), found["max"].as_py()
+    extremes = pc.min_max(column.cast(pa.int64()))  # not the times: Python has none after the year 9999
+    low, high = extremes["min"].as_py(), extremes["max"].as_py()
     return None if low is None else int(high - low) * size
 
 
@@ -98,5 +98,5 @@ def _types(table: pa.Table, column: str | None) -> tuple[tuple[str, int], ...] |
     if column is None or column not in table.column_names:
         return None
     counts = pc.value_counts(table.column(column)).to_pylist()
-    named = [(str(one["values"]), one["counts"]) for one in counts if one["values"] is not None]
-    return tuple(sorted(named, key=lambda one: (-one[1], one[0]))[:MOST_TYPES])
+    named = [(str(count["values"]), count["counts"]) for count in counts if count["values"] is not None]
+    return tuple(sorted(named, key=lambda count: (-count[1], count[0]))[:MOST_TYPES])

@@ -27,7 +27,7 @@ class Written:
 
     @property
     def as_text(self) -> str:
-        """The query as text."""
+        """The query as text, also where it was written in Python."""
         return self.text if self.form == "text" else print_program(self.program)
 
     def holds(self, text: str) -> bool:

@@ -37,9 +37,9 @@ class Ticket:
     def progress(self, on: str) -> Callable[[Progress], None]:
         """Tells how far a run on some events is, for `Query.match`."""
 
-        def tell(now: Progress) -> None:
+        def tell(progress: Progress) -> None:
             self.check()
-            self.tell({"kind": "progress", "on": on, "events": now.events, "total": now.total})
+            self.tell({"kind": "progress", "on": on, "events": progress.events, "total": progress.total})
 
         return tell
 

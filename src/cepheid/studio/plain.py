@@ -16,9 +16,9 @@ def plain(value: Any) -> Any:
     {'id': '1152921504606846976', 'x': [1.5, 'nan']}
     """
     if isinstance(value, dict):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, float):

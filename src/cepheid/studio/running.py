@@ -19,7 +19,7 @@ _LOOK = 0.2
 def run(reading: SourceReading, written: Written, ticket: Ticket, *, sample: bool, timeline: bool) -> None:
     """Tell the matches of a query.
 
-    sample: whether those of the first events are told before all are gone over. timeline: whether they are drawn, too;
+    sample: whether those of the first events are shown before all are read. timeline: whether they are drawn, too;
     that takes as long as to find them, and while a slider is dragged their number is what counts.
     """
     events = _events(reading, ticket)
@@ -32,21 +32,21 @@ def run(reading: SourceReading, written: Written, ticket: Ticket, *, sample: boo
 
 
 def explain(reading: SourceReading, written: Written, ticket: Ticket) -> None:
-    """Tell how a query is run."""
+    """Report how a query is run."""
     with heard():
-        found = explain_view(prepared(reading.source, written), reading.table)
+        explained = explain_view(prepared(reading.source, written), reading.table)
     ticket.check()
-    ticket.tell({"kind": "explained", **found})
+    ticket.tell({"kind": "explained", **explained})
 
 
 def diagnose(reading: SourceReading, written: Written, ticket: Ticket) -> None:
-    """Tell where runs of a query end; of a large file, some of them are followed."""
+    """Report where runs of a query end; of a large file, only some runs are followed."""
     events = _events(reading, ticket)
     if events is None:
         return
     with heard():
-        found = diagnose_view(prepared(reading.source, written), events, reading.source.spelt, ticket.check)
-    ticket.tell({"kind": "diagnosed", "diagnosis": found})
+        diagnosed = diagnose_view(prepared(reading.source, written), events, reading.source.spelt, ticket.check)
+    ticket.tell({"kind": "diagnosed", "diagnosis": diagnosed})
 
 
 def _match(
@@ -54,17 +54,17 @@ def _match(
 ) -> None:
     ticket.check()
     begin = time.perf_counter()
-    with heard() as told:
+    with heard() as warned:
         matches = prepared(reading.source, written).match(events, progress=ticket.progress(on))
         ticket.check()
-        found: dict[str, Any] = matches_view(matches)
+        view: dict[str, Any] = matches_view(matches)
     seconds = time.perf_counter() - begin
     counted = {"kind": "matches", "on": on, "events": events.num_rows, "seconds": round(seconds, 4)}
-    ticket.tell({**counted, **found, "warnings": [warning(one, reading.source) for one in told]})
+    ticket.tell({**counted, **view, "warnings": [warning(reported, reading.source) for reported in warned]})
     ticket.check()
     if not timeline:
         return
-    ticket.tell({"kind": "timeline", "on": on, "svg": timeline_view(matches) if found["count"] else None})
+    ticket.tell({"kind": "timeline", "on": on, "svg": timeline_view(matches) if view["count"] else None})
 
 
 def _events(reading: SourceReading, ticket: Ticket) -> pa.Table | None:

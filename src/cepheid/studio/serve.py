@@ -19,8 +19,8 @@ from cepheid.studio.source import EventSource
 ADDRESS = "127.0.0.1"
 
 
-def serve(source: EventSource, port: int, *, browser: bool, tell: Callable[[str], None]) -> None:
-    """Serve a source. port: 0 for any that is free. tell: is called with the address once the server listens."""
+def serve(source: EventSource, port: int, *, browser: bool, report: Callable[[str], None]) -> None:
+    """Serve a source. port: 0 for any that is free. report: is called with the address once the server listens."""
     token = secrets.token_urlsafe(24)
     listening = _listen(port)
     port = listening.getsockname()[1]
@@ -28,7 +28,7 @@ def serve(source: EventSource, port: int, *, browser: bool, tell: Callable[[str]
     jobs = Jobs()
     app = make_app(source, token, port, jobs)
     server = _Server(uvicorn.Config(app, log_level="warning", server_header=False, ws="none"), jobs)
-    tell(address)  # the socket listens already: whoever comes now is answered when the server runs
+    report(address)  # the socket listens already: whoever comes now is answered when the server runs
     if browser:
         webbrowser.open(address)
     with suppress(KeyboardInterrupt):  # which is how it is ended
@@ -48,13 +48,13 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((ADDRESS, port))
+        listener.bind((ADDRESS, port))
     except OSError as error:
-        found.close()
+        listener.close()
         message = f"can't listen on port {port}: {error.strerror}"
         raise UsageError("CEP603", message, "pass another --port, or leave it out for one that is free") from None
-    found.listen()
-    return found
+    listener.listen()
+    return listener

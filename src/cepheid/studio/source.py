@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Query
-from cepheid.api.files.told import Told
+from cepheid.api.files.shares import OnShare
 from cepheid.api.readable import readable_schema
 from cepheid.errors import CepheidError
 from cepheid.pattern.binding.schema import Roles, make_schema
@@ -36,15 +36,15 @@ class EventSource:
     """What the command line named.
 
     name: of the events, for the page. text: the query to begin with. prepare: a query of a tree, with the settings of
-    the command line. read: the events; it tells the share that has been read. checkpoint, matches: folders of a stream
-    that is watched, and of its output. spelt: a remedy in the words of the command line.
+    the command line. read: the events; it reports the share that has been read. checkpoint, matches: folders
+    of a stream that is watched, and of its output. spelt: a remedy in the words of the command line.
     """
 
     name: str
     text: str
     columns: ColumnRoles
     prepare: Callable[[Program], Query]
-    read: Callable[[Told], pa.Table] | None = None
+    read: Callable[[OnShare], pa.Table] | None = None
     checkpoint: Path | None = None
     matches: Path | None = None
     spelt: Callable[[str], str] = str
@@ -70,16 +70,16 @@ class SourceReading:
         else:
             Thread(target=self._read, args=(self.source.read,), daemon=True).start()
 
-    def _read(self, read: Callable[[Told], pa.Table]) -> None:
+    def _read(self, read: Callable[[OnShare], pa.Table]) -> None:
         try:
-            self._table = _with_codes(read(self._tell), self.source.columns.type)
+            self._table = _with_codes(read(self._report), self.source.columns.type)
             self.error = _unusable(self._table.schema, self.source.columns)
         except Exception as error:  # whatever it is, the page says so
             self.error = error
         finally:
             self.over.set()
 
-    def _tell(self, share: float) -> None:
+    def _report(self, share: float) -> None:
         self.share = share
 
     @property

@@ -45,10 +45,10 @@ def timeline_view(matches: Matches) -> str:
 
 def explain_view(query: Query, events: pa.Table | None) -> dict[str, Any]:
     """A query in words, and as SVG where it can be drawn: the automaton of each query, then the plan of each."""
-    found = query.explain(events)
+    explanation = query.explain(events)
     if not can_draw():
-        return {"text": str(found), "svgs": ()}
-    return {"text": _SOURCE_OF_PICTURE.sub("", str(found)), "svgs": found.svgs}
+        return {"text": str(explanation), "svgs": ()}
+    return {"text": _SOURCE_OF_PICTURE.sub("", str(explanation)), "svgs": explanation.svgs}
 
 
 def diagnose_view(
@@ -58,15 +58,19 @@ def diagnose_view(
 
     spelt: a remedy in the words of the command line. check: raises if nobody waits for it any longer.
     """
-    found = query.diagnose(events, check=check)
+    diagnosis = query.diagnose(events, check=check)
     check()
-    given = found.to_dict()
-    for hint in given["hints"]:
+    shown = diagnosis.to_dict()
+    for hint in shown["hints"]:
         hint["remedy"] = spelt(hint["remedy"])
-    for stage, told in zip(found.funnel, given["funnel"], strict=True):
-        told["said"] = said_runs(found, stage)
-    for change, told in zip(found.changes, given["changes"], strict=True):
-        told["said"] = str(change)
-    of = {"coverage": coverage(found), "tried": tried(found), "said": said_matches(found.matches, exact=found.exact)}
-    shown: dict[str, Any] = plain({**given, **of})
-    return shown
+    for stage, entry in zip(diagnosis.funnel, shown["funnel"], strict=True):
+        entry["said"] = said_runs(diagnosis, stage)
+    for change, entry in zip(diagnosis.changes, shown["changes"], strict=True):
+        entry["said"] = str(change)
+    of = {
+        "coverage": coverage(diagnosis),
+        "tried": tried(diagnosis),
+        "said": said_matches(diagnosis.matches, exact=diagnosis.exact),
+    }
+    json: dict[str, Any] = plain({**shown, **of})
+    return json

@@ -19,7 +19,7 @@ The header is optional: the options of Query (`time`, `start`, `type`, `unit`, `
 case yet. `op: column` names the column of events with `+` and `-`: the matches are those of the events that are left
 (S16).
 
-Events are numbered from 1 in the order of the file; with `op`, equal ones have the number of the first. The type of a
+Events are counted from 1 in the order of the file; with `op`, equal ones have the number of the first. The type of a
 column is inferred from its cells unless given; `NULL` is NULL, 'text' a string. Without events the query is made and
 not run.
 
@@ -108,7 +108,7 @@ def parse_cases(text: str, file: str = "<text>", functions: Functions | None = N
         case = _case(page, start, end, known)
         if case.title in cases:
             message = f"the case in line {cases[case.title].line} has the same title"
-            raise page.error(start, message, "give each case its own title")
+            raise page.error(start, message, "choose another title")
         cases[case.title] = case
     return list(cases.values())
 
@@ -147,16 +147,16 @@ def _case(page: Page, start: int, end: int, functions: Functions) -> Case:
 
 def _sections(page: Page, start: int, end: int) -> dict[str, slice]:
     """The lines of each section; the header is the one without a name."""
-    found = {"": start}
+    starts = {"": start}
     for k in range(start, end):
         if name := re.fullmatch(r"--- *(\w*) *", page.lines[k]):
             if name[1] not in SECTIONS:
                 raise page.error(k, f"unknown section '{name[1]}'", did_you_mean(name[1], SECTIONS, "sections"))
-            if name[1] in found:
+            if name[1] in starts:
                 raise page.error(k, f"there are two sections '{name[1]}'", "keep one of them")
-            found[name[1]] = k + 1
-    stops = [*(k - 1 for k in list(found.values())[1:]), end]
-    return {name: page.trim(k, stop) for (name, k), stop in zip(found.items(), stops, strict=True)}
+            starts[name[1]] = k + 1
+    stops = [*(k - 1 for k in list(starts.values())[1:]), end]
+    return {name: page.trim(k, stop) for (name, k), stop in zip(starts.items(), stops, strict=True)}
 
 
 def _expected(page: Page, section: slice, name: str) -> Outcome | None:

@@ -25,11 +25,11 @@ def split_row(line: str) -> list[str]:
     """
     cells, at, bar = [], 0, "|"
     while bar:
-        found = _CELL.match(line, at)
-        assert found is not None  # the pattern matches anything up to the next bar
-        cell, bar = found.groups()
+        cell_match = _CELL.match(line, at)
+        assert cell_match is not None  # the pattern matches anything up to the next bar
+        cell, bar = cell_match.groups()
         cells.append(cell.strip())
-        at = found.end()
+        at = cell_match.end()
     return cells
 
 
@@ -41,17 +41,17 @@ def parse_type(name: str) -> pa.DataType:
     """
     if name == "dictionary":
         return pa.dictionary(pa.int32(), pa.string())
-    if found := re.fullmatch(r"list<(?:item: )?(.+)>", name):
-        return pa.list_(parse_type(found[1]))
-    if found := re.fullmatch(r"struct<(.+)>", name):
-        fields = [part.partition(":") for part in _outer_parts(found[1])]
+    if item := re.fullmatch(r"list<(?:item: )?(.+)>", name):
+        return pa.list_(parse_type(item[1]))
+    if inside := re.fullmatch(r"struct<(.+)>", name):
+        fields = [part.partition(":") for part in _outer_parts(inside[1])]
         return pa.struct([(field.strip(), parse_type(type_.strip())) for field, _, type_ in fields])
-    if found := re.fullmatch(r"map<([^,]+), *(.+)>", name):
-        return pa.map_(parse_type(found[1]), parse_type(found[2]))
-    if found := re.fullmatch(r"decimal128\((\d+), *(\d+)\)", name):
-        return pa.decimal128(int(found[1]), int(found[2]))
-    if found := re.fullmatch(r"timestamp\[(s|ms|us|ns), *(?:tz=)?(\S+)\]", name):
-        return pa.timestamp(found[1], found[2])
+    if pair := re.fullmatch(r"map<([^,]+), *(.+)>", name):
+        return pa.map_(parse_type(pair[1]), parse_type(pair[2]))
+    if digits := re.fullmatch(r"decimal128\((\d+), *(\d+)\)", name):
+        return pa.decimal128(int(digits[1]), int(digits[2]))
+    if unit := re.fullmatch(r"timestamp\[(s|ms|us|ns), *(?:tz=)?(\S+)\]", name):
+        return pa.timestamp(unit[1], unit[2])
     return pa.type_for_alias(name)
 
 
@@ -111,10 +111,10 @@ def parse_cell(cell: str, type_: pa.DataType) -> pa.Array:
         raise ValueError("write '' for an empty text")
     text = cell[1:-1].replace("''", "'") if _QUOTED.fullmatch(cell) else cell
     if pa.types.is_list(type_):
-        found = re.fullmatch(r"\[(.*)\]", text)
-        if found is None:
+        items = re.fullmatch(r"\[(.*)\]", text)
+        if items is None:
             raise ValueError("a list is written [1.0 2.0]")
-        return pa.array([[parse_cell(item, type_.value_type)[0].as_py() for item in found[1].split()]], type_)
+        return pa.array([[parse_cell(item, type_.value_type)[0].as_py() for item in items[1].split()]], type_)
     if pa.types.is_struct(type_) or pa.types.is_map(type_):
         value = _with_times(json.loads(text), type_)
         return pa.array([list(value.items()) if pa.types.is_map(type_) and isinstance(value, dict) else value], type_)

@@ -86,12 +86,12 @@ def _difference(case: Case, outcome: Outcome) -> str | None:
     if outcome != case.expected:
         lines = ndiff(_section(case.expected), _section(outcome))
         return "\n".join(["(- expected, + got)", *(line for line in lines if not line.startswith("?"))])
-    given = "; ".join(outcome.warnings) or "no warning"
+    warned = "; ".join(outcome.warnings) or "no warning"
     if case.warns == "none":
-        return f"expected no warning\ngot: {given}" if outcome.warnings else None
+        return f"expected no warning\ngot: {warned}" if outcome.warnings else None
     wanted = case.warns
     if wanted is not None and not any(wanted in warning for warning in outcome.warnings):
-        return f"expected the warning: {wanted}\ngot: {given}"
+        return f"expected the warning: {wanted}\ngot: {warned}"
     return None
 
 

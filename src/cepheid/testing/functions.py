@@ -24,7 +24,7 @@ def corr(xs: Sequence[float], ys: Sequence[float]) -> float | None:
 
 
 def double(x: float) -> float:
-    """Twice a number."""
+    """A function of a user's, for cases that call one."""
     return 2 * x
 
 

@@ -32,27 +32,27 @@ class Header:
 
 def parse_header(page: Page, section: slice, functions: Functions) -> Header:
     """Read the header; `functions` are those that it may name."""
-    found: dict[str, list[tuple[int, str]]] = {key: [] for key in KEYS}
+    entries: dict[str, list[tuple[int, str]]] = {key: [] for key in KEYS}
     for k, line in page.written(section):
         key, colon, value = (part.strip() for part in line.partition(":"))
         if not colon:
             raise page.error(k, f"'{line.strip()}' is not a header line", "write key: value, or a section: --- query")
-        if key not in found:
+        if key not in entries:
             raise page.error(k, f"unknown key '{key}'", did_you_mean(key, KEYS, "keys"))
         if not value:
             raise page.error(k, f"'{key}' has no value", "write key: value, or remove the line")
-        if found[key] and key not in REPEATED:
+        if entries[key] and key not in REPEATED:
             raise page.error(k, f"there are two lines '{key}'", "keep one of them")
-        found[key].append((k, value))
-    values = {key: tuple(value for _, value in lines) for key, lines in found.items()}
+        entries[key].append((k, value))
+    values = {key: tuple(value for _, value in lines) for key, lines in entries.items()}
     return Header(
-        options={key: _option(page, k, key, value, functions) for key in OPTIONS for k, value in found[key]},
+        options={key: _option(page, k, key, value, functions) for key in OPTIONS for k, value in entries[key]},
         op=values["op"][0] if values["op"] else None,
         rule=values["rule"][0] if values["rule"] else "",
         sources=values["source"],
         notes=values["note"],
         warns=values["warns"][0] if values["warns"] else None,
-        not_on=dict(_not_on(page, k, value) for k, value in found["not_on"]),
+        not_on=dict(_not_on(page, k, value) for k, value in entries["not_on"]),
     )
 
 
@@ -76,12 +76,12 @@ def _option(page: Page, line: int, key: str, value: str, functions: Functions) -
 def _dict(page: Page, line: int, key: str, value: str) -> dict[object, object]:
     remedy = "write a dict: {'T': timedelta(hours=1)}"
     try:
-        found = evaluate(value)
+        options = evaluate(value)
     except (ValueError, TypeError, ArithmeticError) as error:
         raise page.error(line, f"{key}: {error}", remedy) from None
-    if not isinstance(found, dict):
+    if not isinstance(options, dict):
         raise page.error(line, f"{key} is not a dict", remedy)
-    return found
+    return options
 
 
 def _not_on(page: Page, line: int, value: str) -> tuple[str, str]:

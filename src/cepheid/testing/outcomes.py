@@ -51,8 +51,8 @@ def normalise(line: str, section: str) -> str:
     """
     line = line.strip()
     if section == "error":
-        if found := _ERROR.fullmatch(line):
-            return " ".join(found.groups())
+        if error_line := _ERROR.fullmatch(line):
+            return " ".join(error_line.groups())
         raise ValueError("write an error as CEP203 1:24 the message, with - for the place if there is none")
     if line.startswith("{"):
         try:

@@ -1,4 +1,4 @@
-"""Execution paths: ways to run a query; each must give the expected outcome of a case."""
+"""Execution paths: ways to run a query; each must return the expected outcome of a case."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def run_plan(case: Case, plan: str) -> Outcome:
 
 
 def run_speculating(case: Case, ahead: object) -> Outcome:
-    """A session that gives matches before they are certain: what is left of its changes is the match (S15)."""
+    """A session that emits matches before they are certain: what is left of its changes is the match (S15)."""
     outcome = run_case(case, partial(_speculating, ahead, case.options.get("time", "ts")))
     if case.expected is not None and sorted(outcome.lines) == sorted(case.expected.lines):
         return replace(outcome, lines=case.expected.lines)
@@ -138,8 +138,8 @@ def _reference(query: Query, table: pa.Table) -> Rows:
 
 
 def _match(engine: str, query: Query, table: pa.Table) -> Rows:
-    found: Matches = query.match(table, engine=engine)
-    return found.to_pylist()
+    matches: Matches = query.match(table, engine=engine)
+    return matches.to_pylist()
 
 
 def _shuffled(seed: int, query: Query, table: pa.Table) -> Rows:
@@ -157,8 +157,8 @@ def _encoded(query: Query, table: pa.Table) -> Rows:
 
 def _session(feed: Feed, time: str, plan: str, query: Query, table: pa.Table) -> Rows:
     # Read only after the last call: matches must stay unchanged by later calls.
-    given = list(feed(Planned(query, plan), table, time, random.Random(table.num_rows)))
-    return [match for matches in given for match in matches.to_pylist()]
+    emissions = list(feed(Planned(query, plan), table, time, random.Random(table.num_rows)))
+    return [match for matches in emissions for match in matches.to_pylist()]
 
 
 def _speculating(ahead: object, time: str, query: Query, table: pa.Table) -> Rows:

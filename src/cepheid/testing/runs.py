@@ -60,7 +60,7 @@ def with_numbers(case: Case, table: pa.Table) -> pa.Table:
 
 
 def has_algebra(query: Query) -> bool:
-    """Whether there is a CESAR expression: a column of numbers would be an attribute, and tell equal events apart."""
+    """Whether there is a CESAR expression, which would see a column of numbers as an attribute of the events."""
     return any(isinstance(q.query.pattern, Algebra) for q in query.compiled.queries)
 
 
@@ -74,20 +74,20 @@ def _lines(case: Case, match: Matcher) -> Iterator[str]:
     query = make_query(case)
     if case.events is None:
         return
-    found = match(query, case.events)
+    matches = match(query, case.events)
     if has_algebra(query):
-        yield from map(to_json, found)
+        yield from map(to_json, matches)
         return
     # Errors and RETURN columns must not see the column of row numbers. It is the last column, so that it does not
     # change how the content of rows breaks ties (S1).
-    numbered = match(query, with_numbers(case, case.events))
-    if query.compiled.queries[-1].query.returns or not any(map(_events, numbered)):
-        yield from map(to_json, found)
+    indexed = match(query, with_numbers(case, case.events))
+    if query.compiled.queries[-1].query.returns or not any(map(_events, indexed)):
+        yield from map(to_json, matches)
         return
-    if [to_json(_without_numbers(m)) for m in numbered] != [to_json(dict(m)) for m in found]:
+    if [to_json(_without_numbers(m)) for m in indexed] != [to_json(dict(m)) for m in matches]:
         raise AssertionError("a column that the query does not use changes the matches")
     events = [{name: value for name, value in row.items() if name != case.op} for row in case.events.to_pylist()]
-    for m in numbered:
+    for m in indexed:
         _check_events(m, events, case.options.get("time", "ts"))
         yield " ".join(f"{name}={_binding(value)}" for name, value in m.items() if name not in _TIMES)
 

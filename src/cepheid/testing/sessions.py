@@ -1,4 +1,4 @@
-"""Ways to push a table to a session in batches: each must give the matches of the whole table."""
+"""Ways to push a table to a session in batches: each must return the matches of the whole table."""
 
 from __future__ import annotations
 

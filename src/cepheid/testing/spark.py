@@ -61,10 +61,12 @@ def run_spark(case: Case, run: Callable[[Case, Query, pa.Table], Rows], *, strea
         return run_reference(case)
     adapted = replace(case, events=to_spark_types(case.events, case.options if stream else None))
     known = run_reference(adapted)
-    found = _numbered_once(adapted, run)
-    same = found.error == known.error and sorted(map(_comparable, found.lines)) == sorted(map(_comparable, known.lines))
+    outcome = _numbered_once(adapted, run)
+    same = outcome.error == known.error and sorted(map(_comparable, outcome.lines)) == sorted(
+        map(_comparable, known.lines)
+    )
     # Spark is lazy: warnings that depend on the events are not known there.
-    return replace(case.expected if same else found, warnings=known.warnings)
+    return replace(case.expected if same else outcome, warnings=known.warnings)
 
 
 def _numbered_once(case: Case, run: Callable[[Case, Query, pa.Table], Rows]) -> Outcome:
@@ -165,17 +167,17 @@ def told(run: Callable[[], Rows]) -> Rows:
     except CepheidError:
         raise
     except Exception as error:
-        told = _CODE.findall(str(error))
-        if not told:
+        codes = _CODE.findall(str(error))
+        if not codes:
             raise
-        code, message = told[-1]
+        code, message = codes[-1]
         raise CepheidError(code, message, "see Spark's error") from error
 
 
 def rows_of(dataframe: Any) -> Rows:
     """The rows of a Spark DataFrame as dicts."""
-    found: list[Mapping[str, Any]] = dataframe.toArrow().to_pylist()
-    return found
+    rows: list[Mapping[str, Any]] = dataframe.toArrow().to_pylist()
+    return rows
 
 
 def can_flush(query: Query, table: pa.Table, time: str) -> bool:
@@ -234,7 +236,7 @@ def _to_timestamps(column: pa.ChunkedArray, unit: str) -> pa.ChunkedArray:
 
 
 def to_dataframe(spark: Any, table: pa.Table) -> Any:
-    """A table of Spark's types as a DataFrame; by default Spark would give every timestamp a zone."""
+    """A table of Spark's types as a DataFrame; by default Spark would add a zone to every timestamp."""
     return spark.createDataFrame(table, schema=spark_schema(table.schema))
 
 

@@ -35,7 +35,7 @@ def test_lanes_bands_and_an_absence() -> None:
     assert (first.events, second.bands) == ((), ())
     (band,) = first.bands
     assert (band.start, band.end) == (1, 5)
-    assert [(p.at, p.label, p.told) for p in band.points] == [
+    assert [(p.at, p.label, p.tooltip) for p in band.points] == [
         (1, "a", "a {ts: 1, type: Shelf, tag: 42}"),
         (5, "c", "c {ts: 5, type: Exit, tag: 42}"),
     ]

@@ -198,7 +198,7 @@ ERRORS = [
         "=== a\n--- query\n=== b\n--- query\n=== a\n--- query",
         5,
         "the case in line 1 has the same title",
-        "give each case its own title",
+        "choose another title",
     ),
     ("=== a\n--- events\n\n--- query", 2, "the table has no columns", "write the column names: ts | type"),
     (

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from cepheid.api.files.memory import arrow_file
-from cepheid.api.files.told import Told, nobody
+from cepheid.api.files.shares import OnShare, nobody
 from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1
@@ -20,7 +20,7 @@ _TOLD_BLOCK = 8 * 2**20
 """Bytes after which it is told how much has been read."""
 
 
-def read_csv(data: bytes, name: str, type_column: str | None, told: Told = nobody) -> pa.Table:
+def read_csv(data: bytes, name: str, type_column: str | None, told: OnShare = nobody) -> pa.Table:
     """The rows of a CSV file. The separator is a comma; a tab or a semicolon where the header has no comma."""
     separator = _separator(data)
     texts = {type_column} if type_column is not None else set()
@@ -40,7 +40,7 @@ def _separator(data: bytes) -> str:
     return next((s for s in (",", "\t", ";") if s.encode() in header), ",")
 
 
-def _read(data: bytes, separator: str, texts: set[str], told: Told) -> pa.Table:
+def _read(data: bytes, separator: str, texts: set[str], told: OnShare) -> pa.Table:
     parse = pacsv.ParseOptions(delimiter=separator, newlines_in_values=True)
     convert = pacsv.ConvertOptions(
         null_values=[""], strings_can_be_null=True, column_types=dict.fromkeys(texts, pa.string())
@@ -54,7 +54,7 @@ def _read(data: bytes, separator: str, texts: set[str], told: Told) -> pa.Table:
     return pacsv.read_csv(arrow_file(data), read_options=block, parse_options=parse, convert_options=convert)
 
 
-def _read_in_blocks(data: bytes, parse: pacsv.ParseOptions, convert: pacsv.ConvertOptions, told: Told) -> pa.Table:
+def _read_in_blocks(data: bytes, parse: pacsv.ParseOptions, convert: pacsv.ConvertOptions, told: OnShare) -> pa.Table:
     source, block = arrow_file(data), pacsv.ReadOptions(block_size=_TOLD_BLOCK)
     batches = []
     with pacsv.open_csv(source, read_options=block, parse_options=parse, convert_options=convert) as reader:

@@ -21,13 +21,13 @@ from cepheid.api.files.read_parquet import (
     read_parquet_file,
     with_parts,
 )
-from cepheid.api.files.told import Told, nobody, parts
+from cepheid.api.files.shares import OnShare, nobody, parts
 from cepheid.errors import FileError, InputError, nearest
 
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-def read_files(path: str, type_column: str | None, told: Told = nobody) -> pa.Table:
+def read_files(path: str, type_column: str | None, told: OnShare = nobody) -> pa.Table:
     """The events of a file, of all Parquet files of a folder, or of the files of a pattern such as `day=*/*.csv`.
 
     The type column of a CSV file is text, whatever it looks like. told: is called with the share that has been read.
@@ -56,7 +56,9 @@ def looks_like_path(text: str) -> bool:
     )
 
 
-def read_bytes(data: bytes, form: Format | None, name: str, type_column: str | None, told: Told = nobody) -> pa.Table:
+def read_bytes(
+    data: bytes, form: Format | None, name: str, type_column: str | None, told: OnShare = nobody
+) -> pa.Table:
     """The events of what was read. form: None if the bytes must tell. name: for errors."""
     if not data.strip():
         remedy = "pass a file that has at least the column names: a CSV header, or Parquet without rows"
@@ -71,7 +73,7 @@ def read_bytes(data: bytes, form: Format | None, name: str, type_column: str | N
     return read_json(data, name, told)
 
 
-def _read_pattern(pattern: str, type_column: str | None, told: Told) -> pa.Table:
+def _read_pattern(pattern: str, type_column: str | None, told: OnShare) -> pa.Table:
     paths = [Path(path) for path in sorted(glob(pattern, recursive=True)) if os.path.isfile(path)]
     if not paths:
         raise FileError("CEP801", f"no file has a name like '{pattern}'", "check the spelling and the directory")
@@ -80,7 +82,7 @@ def _read_pattern(pattern: str, type_column: str | None, told: Told) -> pa.Table
     return in_one(with_parts(tables, [parts_of(path) for path in paths]), pattern)
 
 
-def _read_file(path: str, type_column: str | None, told: Told) -> pa.Table:
+def _read_file(path: str, type_column: str | None, told: OnShare) -> pa.Table:
     form = FORMATS.get(Path(path).suffix.lower())
     if form is Format.PARQUET and is_parquet(path):
         return read_parquet_file(Path(path), told)

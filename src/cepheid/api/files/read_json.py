@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.json as pajson
 
 from cepheid.api.files.memory import arrow_file
-from cepheid.api.files.told import Told, nobody, part
+from cepheid.api.files.shares import OnShare, nobody, part
 from cepheid.errors import InputError
 
 _LARGEST_BLOCK = 2**31 - 1
@@ -31,7 +31,7 @@ _TIMES = (
 _LONG = re.compile(rb'"(?:[^"\\]|\\.)*"|(-?\d{19,40})(?![\d.eE])')
 
 
-def read_json(data: bytes, name: str, told: Told = nobody) -> pa.Table:
+def read_json(data: bytes, name: str, told: OnShare = nobody) -> pa.Table:
     """The rows of a file of JSON lines, or of a JSON array of objects."""
     unit = "line"
     if data.lstrip().startswith(b"["):
@@ -85,7 +85,7 @@ def _array_as_lines(data: bytes, name: str) -> bytes:
     return b"\n".join(json.dumps(row).encode() for row in rows)
 
 
-def _check_lines(lines: list[bytes], name: str, unit: str, told: Told) -> None:
+def _check_lines(lines: list[bytes], name: str, unit: str, told: OnShare) -> None:
     for number, line in enumerate(lines, start=1):
         if number % 10_000 == 0:
             told(number / len(lines))

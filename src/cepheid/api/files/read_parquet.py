@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheid.api.files.memory import arrow_file
-from cepheid.api.files.told import Told, nobody, parts
+from cepheid.api.files.shares import OnShare, nobody, parts
 from cepheid.errors import FileError, InputError
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -25,7 +25,7 @@ def read_parquet(data: bytes, name: str) -> pa.Table:
         raise _broken(name, error) from None
 
 
-def read_directory(directory: Path, told: Told = nobody) -> pa.Table:
+def read_directory(directory: Path, told: OnShare = nobody) -> pa.Table:
     """The rows of all Parquet files in a directory; a path segment such as `day=14` becomes a column.
 
     A column that a file lacks is NULL there; hidden files, and Spark's files that start with `_`, are skipped.
@@ -59,7 +59,7 @@ def is_parquet(path: str) -> bool:
         return False
 
 
-def read_parquet_file(path: Path, told: Told = nobody) -> pa.Table:
+def read_parquet_file(path: Path, told: OnShare = nobody) -> pa.Table:
     """The rows of one file, of which only the table is held in memory. told: is called after each row group."""
     try:
         source = pa.memory_map(str(path))

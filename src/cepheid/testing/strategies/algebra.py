@@ -56,7 +56,7 @@ def lasting_streams(draw: st.DrawFn, *, max_size: int = 8, lasting: bool = True,
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stream as text, and its attributes: their sorts, and the columns that they are."""
+    """A stream as text, and its attributes: their sorts, and their columns."""
 
     text: str
     sorts: Mapping[str, str]
@@ -115,8 +115,8 @@ class _StreamDrawer:
 
     def right(self, depth: int) -> Piece:
         """A right operand: seldom one that is not made of single events."""
-        found = self.stream(depth - 1) if depth > 1 and self.one_of(False, False, True) else self.leaf()
-        return self.unary(found) if self.one_of(False, False, True) else found
+        stream = self.stream(depth - 1) if depth > 1 and self.one_of(False, False, True) else self.leaf()
+        return self.unary(stream) if self.one_of(False, False, True) else stream
 
     def unary(self, of: Piece) -> Piece:
         match self.one_of("select", "select", "project", "rename", "add", "named"):
@@ -151,13 +151,15 @@ class _StreamDrawer:
         pairs = [(a, b) for a, s in left.sorts.items() for b, t in right.sorts.items() if s == t]
         if not pairs:
             return Piece(f"(PROJECT[]({left.text}) UNION PROJECT[]({right.text}))", {})
-        one, other = self.one_of(*pairs)
+        mine, theirs = self.one_of(*pairs)
         texts = [
             f"RENAME[{name} -> u](PROJECT[{name}]({of.text}))" if name != "u" else f"PROJECT[u]({of.text})"
-            for name, of in ((one, left), (other, right))
+            for name, of in ((mine, left), (theirs, right))
         ]
-        same = left.origins.get(one) == right.origins.get(other) and one in left.origins
-        return Piece(f"({texts[0]} UNION {texts[1]})", {"u": left.sorts[one]}, {"u": left.origins[one]} if same else {})
+        same = left.origins.get(mine) == right.origins.get(theirs) and mine in left.origins
+        return Piece(
+            f"({texts[0]} UNION {texts[1]})", {"u": left.sorts[mine]}, {"u": left.origins[mine]} if same else {}
+        )
 
     def then(self, left: Piece, right: Piece) -> Piece:
         sorts = {**left.sorts, **right.sorts}

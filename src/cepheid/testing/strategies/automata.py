@@ -185,10 +185,10 @@ def _useful(arcs: Sequence[ArcClause], start: str, finals: Iterable[str]) -> Ite
     return [arc for arc in arcs if arc.target in back]
 
 
-def _reached(found: set[str], ways: Sequence[tuple[str, str]]) -> set[str]:
-    while more := {target for source, target in ways if source in found} - found:
-        found = found | more
-    return found
+def _reached(states: set[str], ways: Sequence[tuple[str, str]]) -> set[str]:
+    while more := {target for source, target in ways if source in states} - states:
+        states = states | more
+    return states
 
 
 @st.composite
@@ -249,7 +249,7 @@ def automaton_programs(draw: st.DrawFn, schema: pa.Schema, features: Features = 
         ReturnItem(ex.Attribute(end, ex.Index.ONE, KEY), name) for end, name in zip(ends, (KEY, "v"), strict=True)
     )
     producer = replace(first.tree, streams=(), sees=None, returns=returns, into="Made")
-    # Not SIMULTANEOUS: a session that speculates may give equal ends of composite events in another order than S9.
+    # Not SIMULTANEOUS: a session that speculates may emit equal ends of composite events in another order than S9.
     then = replace(plain, returns=features.returns, ties=(Ties.ORDERED,))
     reader = automata if then_is_own else queries
     last = draw(reader(pa.schema(made.items()), then, event_types=("Made",)))

@@ -47,8 +47,8 @@ def _on_absent(
     draw: st.DrawFn, variable: DrawnVariable, variables: Sequence[DrawnVariable], scope: Scope
 ) -> ex.Expression:
     """At most one absent event in a conjunct (SASE 2.2.2)."""
-    own = [(variable.name, ex.Index.ONE)] * 3
-    return draw(conditions(settled(variables, scope, draw(_wholes(variables))).and_(own)))
+    references = [(variable.name, ex.Index.ONE)] * 3
+    return draw(conditions(settled(variables, scope, draw(_wholes(variables))).and_(references)))
 
 
 def _on_each(
@@ -56,8 +56,8 @@ def _on_each(
 ) -> st.SearchStrategy[ex.Expression]:
     """`a[].x` of a repeated event, `a.x` in a repeated group."""
     index = ex.Index.EACH if variable.indexed else ex.Index.ONE
-    own = [(variable.name, index)] * 3 + [(variable.name, ex.Index.FIRST)]
-    return conditions(replace(scope, attributes=(*own, *earlier(variable, variables))))
+    references = [(variable.name, index)] * 3 + [(variable.name, ex.Index.FIRST)]
+    return conditions(replace(scope, attributes=(*references, *earlier(variable, variables))))
 
 
 def _on_later(
@@ -65,20 +65,25 @@ def _on_later(
 ) -> st.SearchStrategy[ex.Expression]:
     """`a[i].x > a[i-1].x`, `a[i].x > avg(a[..i-1].x)`; an aggregate over `a[i-1]` is over all before."""
     a = variable.name
-    own: list[Reference] = [(a, ex.Index.CURRENT), (a, ex.Index.PREVIOUS), (a, ex.Index.CURRENT), (a, ex.Index.FIRST)]
+    references: list[Reference] = [
+        (a, ex.Index.CURRENT),
+        (a, ex.Index.PREVIOUS),
+        (a, ex.Index.CURRENT),
+        (a, ex.Index.FIRST),
+    ]
     others, arrays = earlier(variable, variables), {other.name for other in variables if other.array}
     # Alone with an event of the same turn of a group, `a[2]` would be tested when there is no such event any more.
     of_turn = any(name in arrays and index is ex.Index.ONE for name, index in others)
-    own += [(a, ex.Back(2))] if of_turn else [(a, ex.Nth(2)), (a, ex.Back(2))]
+    references += [(a, ex.Back(2))] if of_turn else [(a, ex.Nth(2)), (a, ex.Back(2))]
     ranges = ((a, ex.Index.BEFORE), (a, ex.Index.PREVIOUS))
-    return conditions(replace(scope, attributes=(*own, *others), ranges=ranges))
+    return conditions(replace(scope, attributes=(*references, *others), ranges=ranges))
 
 
 @st.composite
 def _on_all(
     draw: st.DrawFn, variable: DrawnVariable, variables: Sequence[DrawnVariable], scope: Scope
 ) -> ex.Expression:
-    """`ALL(a[].x > b.x)`."""
+    """A condition on all events of a repeated one: `ALL(a[].x > b.x)`."""
     return draw(quantifications(settled(variables, scope, {variable.loops[0]: variable})))
 
 
@@ -87,7 +92,7 @@ def same_values(draw: st.DrawFn, scope: Scope, attribute: str | None = None) -> 
     """`[attr]`, `[attr = value]`, `[payload.user]`."""
     if attribute is not None:
         return ex.SameValue(attribute)
-    found = scope.keys()
-    path = draw(st.sampled_from(sorted(found)))
-    value = draw(literals(found[path])) if draw(st.integers(0, 3)) == 3 else None
+    sorts = scope.keys()
+    path = draw(st.sampled_from(sorted(sorts)))
+    value = draw(literals(sorts[path])) if draw(st.integers(0, 3)) == 3 else None
     return ex.SameValue(path[0], value, path[1:])

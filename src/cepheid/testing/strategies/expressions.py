@@ -16,7 +16,7 @@ MAKERS = {**VALUES, Sort.BOOL: PREDICATES}
 
 @st.composite
 def expressions(draw: st.DrawFn, scope: Scope, sort: Sort, depth: int = 2) -> ex.Expression:
-    """Values of a sort."""
+    """Expressions of a sort that `scope` can read, `depth` operators deep at most."""
     return ExpressionWriter(draw, scope, MAKERS, depth).value(sort)
 
 

@@ -64,8 +64,8 @@ def odd_events(draw: st.DrawFn) -> Any:
         return draw(odd_values())
     if draw(st.booleans()):
         return draw(odd_tables())
-    found = draw(st.lists(rows(PLAIN) | odd_rows() | odd_values(), max_size=4) | st.lists(odd_rows(), max_size=3))
-    return draw(st.sampled_from([found, tuple(found), iter(found)]))
+    events = draw(st.lists(rows(PLAIN) | odd_rows() | odd_values(), max_size=4) | st.lists(odd_rows(), max_size=3))
+    return draw(st.sampled_from([events, tuple(events), iter(events)]))
 
 
 _TYPES: list[pa.DataType] = [

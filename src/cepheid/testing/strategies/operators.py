@@ -27,7 +27,7 @@ def arithmetic(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
 
 
 def quotient(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
-    """`/` gives a double, whatever the numbers (S3a)."""
+    """`/` returns a double, whatever the numbers (S3a)."""
     return ex.Arithmetic("/", writer.reading(writer.one_of(NUMBERS)), writer.value(writer.one_of(NUMBERS)))
 
 
@@ -85,7 +85,7 @@ SAME = ("coalesce", "nullif", "least", "greatest")
 
 
 def call(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
-    """A built-in function that gives the sort."""
+    """A built-in function that returns the sort."""
     name, takes = writer.one_of(list(SIGNATURES[sort].items()))
     if takes == (Sort.LOCAL,) and writer.chance(2):
         takes = (Sort.ZONED,)
@@ -99,13 +99,13 @@ OF_UNITS: Mapping[str, tuple[Sort, tuple[Sort, ...], tuple[str, ...]]] = {
     "date_trunc": (Sort.LOCAL, (), ("year", "QUARTER", "week", "day", "hour", "minute", "second", "millisecond")),
     "trunc": (Sort.DATE, (Sort.DATE,), ("year", "mm", "week")),
 }
-"""Functions with a unit of time: what they give, what they take, and some units."""
+"""Functions with a unit of time: their result, their arguments, and some units."""
 
 
 def of_unit(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
     """A function of a unit of time and a moment."""
-    gives = Sort.LOCAL if sort is Sort.ZONED else sort
-    name = writer.one_of([name for name, (result, *_) in OF_UNITS.items() if result is gives])
+    returned = Sort.LOCAL if sort is Sort.ZONED else sort
+    name = writer.one_of([name for name, (result, *_) in OF_UNITS.items() if result is returned])
     _, takes, units = OF_UNITS[name]
     unit, moment = literal(writer.one_of(units)), writer.certain().reading(writer.one_of(takes or (sort,)))
     return ex.Call(name, (moment, unit) if name == "trunc" else (unit, moment))
@@ -159,18 +159,18 @@ def case(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
 
 
 def aggregate(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
-    """An aggregate that gives the sort."""
+    """An aggregate that returns the sort."""
     functions = ("min", "max", "first", "last", *(("sum",) if sort in NUMBERS else ()))
     return _aggregate(writer, writer.one_of(functions), sort)
 
 
 def average(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
-    """The aggregates that give a double."""
+    """The aggregates that return a double."""
     return _aggregate(writer, writer.one_of(("avg", "stddev", "median", "percentile")), writer.one_of(NUMBERS))
 
 
 def count(writer: ExpressionWriter, sort: Sort) -> ex.Expression:
-    """`count(a[].x)`."""
+    """A count of the values of a repeated event: `count(a[].x)`."""
     return _aggregate(writer, "count", writer.sort())
 
 

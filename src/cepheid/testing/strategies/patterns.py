@@ -67,11 +67,9 @@ class _Drawer:
         return Maybe(self.group(depth) if self.chance(2) else self.event())
 
     def either(self, depth: int) -> PatternTree:
-        """OR of two."""
         return Either((self.part(depth), self.part(depth)))
 
     def any_order(self, depth: int) -> PatternTree:
-        """AND of two."""
         return AnyOrder((self.part(depth), self.part(depth)))
 
     def sequence(self, depth: int) -> PatternTree:

@@ -61,7 +61,6 @@ def in_set(writer: ExpressionWriter, _: Sort) -> ex.Expression:
 
 
 def like(writer: ExpressionWriter, _: Sort) -> ex.Expression:
-    """`x LIKE 'a%'`."""
     return ex.Like(writer.reading(Sort.STRING), writer.value(Sort.STRING), writer.chance(3))
 
 
@@ -74,34 +73,30 @@ def rlike(writer: ExpressionWriter, _: Sort) -> ex.Expression:
 
 
 def is_null(writer: ExpressionWriter, _: Sort) -> ex.Expression:
-    """`x IS NULL`."""
     return ex.IsNull(writer.reading(writer.sort()), writer.chance(2))
 
 
 def and_(writer: ExpressionWriter, _: Sort) -> ex.Expression:
-    """Both."""
     return ex.And((writer.value(Sort.BOOL), writer.value(Sort.BOOL)))
 
 
 def or_(writer: ExpressionWriter, _: Sort) -> ex.Expression:
-    """One of two."""
     return ex.Or((writer.value(Sort.BOOL), writer.value(Sort.BOOL)))
 
 
 def not_(writer: ExpressionWriter, _: Sort) -> ex.Expression:
-    """Not so."""
     return ex.Not(writer.value(Sort.BOOL))
 
 
 def quantified(writer: ExpressionWriter, _: Sort) -> ex.Expression:
     """`ALL(a[].x > b.x)`, `ANY(…)`."""
-    found = [reference for reference in writer.scope.ranges if reference[1] in RANGES]
-    if not found or writer.scope.quantified:
+    references = [reference for reference in writer.scope.ranges if reference[1] in RANGES]
+    if not references or writer.scope.quantified:
         return compare(writer, Sort.BOOL)
-    reference = writer.one_of(found)
+    reference = writer.one_of(references)
     inside, sort = writer.for_each(reference), writer.one_of(list(writer.scope.columns))
-    own = ex.Attribute(*reference, inside.one_of(inside.scope.columns[sort]))
-    test: ex.Expression = ex.Compare(inside.one_of(tuple(SIGNS)), own, _other(inside, sort, own))
+    element = ex.Attribute(*reference, inside.one_of(inside.scope.columns[sort]))
+    test: ex.Expression = ex.Compare(inside.one_of(tuple(SIGNS)), element, _other(inside, sort, element))
     if inside.chance(3):
         test = inside.one_of((ex.And, ex.Or))((test, inside.value(Sort.BOOL)))
     return ex.Quantified(inside.one_of(ex.QUANTIFIERS), test)

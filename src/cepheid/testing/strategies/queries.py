@@ -119,14 +119,14 @@ def _attributes(schema: pa.Schema) -> st.SearchStrategy[list[str]]:
 
 @st.composite
 def _clauses(draw: st.DrawFn, pattern: PatternTree, schema: pa.Schema, features: Features) -> QueryTree:
-    found = variables(name_events(pattern))
+    drawn = variables(name_events(pattern))
     columns = columns_of(schema, reads_time=features.reads_time)
-    bare = len(found) == 1 and not found[0].array
+    bare = len(drawn) == 1 and not drawn[0].array
     scope = Scope(columns, bare=bare, parameters=features.parameters, parts=parts_of(schema))
     partition = draw(st.sampled_from(features.partitions))
-    strategies = draw(_strategies(found, features, contiguous=partition is not None))
+    strategies = draw(_strategies(drawn, features, contiguous=partition is not None))
     many = draw(st.sampled_from((0, 0, 1, 1, 2))) if features.conditions else 0
-    where = [draw(conjuncts(found, scope)) for _ in range(many)]
+    where = [draw(conjuncts(drawn, scope)) for _ in range(many)]
     if partition == "[attr]":
         key = KEY if draw(st.integers(0, 2)) else None
         where.insert(draw(st.integers(0, len(where))), draw(same_values(scope, key)))
@@ -140,8 +140,8 @@ def _clauses(draw: st.DrawFn, pattern: PatternTree, schema: pa.Schema, features:
         where=tuple(where),
         partition_by=draw(_columns(schema, scope)) if partition == "PARTITION BY" else (),
         within=draw(_windows(pattern, schema, features)),
-        having=draw(conditions(complete(found, scope))) if features.having and draw(st.integers(0, 3)) == 3 else None,
-        returns=draw(_returns(found, scope)) if features.returns and draw(st.integers(0, 3)) == 3 else (),
+        having=draw(conditions(complete(drawn, scope))) if features.having and draw(st.integers(0, 3)) == 3 else None,
+        returns=draw(_returns(drawn, scope)) if features.returns and draw(st.integers(0, 3)) == 3 else (),
         output=output,
         cooldown=draw(_cooldowns(schema)) if features.cooldown and output is not Output.ALL else None,
         ties=draw(st.sampled_from((*features.ties[:1] * 3, *features.ties))),
@@ -164,7 +164,7 @@ def _sources(
 
 @st.composite
 def _strategies(
-    draw: st.DrawFn, found: Sequence[DrawnVariable], features: Features, contiguous: bool
+    draw: st.DrawFn, drawn: Sequence[DrawnVariable], features: Features, contiguous: bool
 ) -> tuple[Selection, ...]:
     """Partition contiguity needs a partition."""
     possible = [s for s in features.strategies if contiguous or s is not Strategy.PARTITION]
@@ -174,7 +174,7 @@ def _strategies(
     if not features.per_component or draw(st.booleans()):
         return (Selection(chosen),)
     of_each: dict[Strategy, list[str]] = {}
-    for variable in found:
+    for variable in drawn:
         strategy = draw(st.sampled_from(possible))
         if strategy is not None:
             of_each.setdefault(strategy, []).append(variable.name)
@@ -187,7 +187,7 @@ def _columns(draw: st.DrawFn, schema: pa.Schema, scope: Scope) -> tuple[KeyColum
         return (KeyColumn(KEY),)
     simple = {(field.name,) for field in schema if not pa.types.is_nested(field.type)}
     paths = st.lists(st.sampled_from(sorted(simple | scope.keys().keys())), min_size=1, max_size=2, unique=True)
-    return draw(paths.map(lambda found: tuple(KeyColumn(name, tuple(fields)) for name, *fields in found)))
+    return draw(paths.map(lambda names: tuple(KeyColumn(name, tuple(fields)) for name, *fields in names)))
 
 
 @st.composite
@@ -210,20 +210,20 @@ def _cooldowns(schema: pa.Schema) -> st.SearchStrategy[Window | None]:
 
 
 @st.composite
-def _returns(draw: st.DrawFn, found: Sequence[DrawnVariable], scope: Scope) -> tuple[ReturnItem, ...]:
+def _returns(draw: st.DrawFn, drawn: Sequence[DrawnVariable], scope: Scope) -> tuple[ReturnItem, ...]:
     sorts = draw(st.lists(st.sampled_from(list(Sort)), min_size=1, max_size=2))
-    whole = complete(found, scope)
+    whole = complete(drawn, scope)
     returns = tuple(ReturnItem(draw(expressions(whole, sort)), f"r{k}") for k, sort in enumerate(sorts))
     extra = draw(st.sampled_from(("", "", "match_id", "events")))
     if extra == "match_id":
         return (*returns, ReturnItem(ex.MatchId(), "id"))
-    return (*returns, *draw(_events(found))) if extra else returns
+    return (*returns, *draw(_events(drawn))) if extra else returns
 
 
 @st.composite
-def _events(draw: st.DrawFn, found: Sequence[DrawnVariable]) -> tuple[ReturnItem, ...]:
+def _events(draw: st.DrawFn, drawn: Sequence[DrawnVariable]) -> tuple[ReturnItem, ...]:
     """`RETURN a, b[] AS bs, b[2] AS second`."""
-    variable = draw(st.sampled_from([v for v in found if not v.negated]))
+    variable = draw(st.sampled_from([v for v in drawn if not v.negated]))
     if not variable.array:
         return (ReturnItem(ex.Name(variable.name), "event"),)
     indexes: tuple[ex.AnyIndex, ...] = (ex.Index.EACH, ex.Index.FIRST, ex.Nth(2), ex.Index.LAST)
@@ -260,12 +260,12 @@ def _programs(
     for k, into in enumerate(names):
         first = draw(queries(schema, replace(features, returns=False, composition=False)))
         options |= {name: value for name, value in first.options.items() if name == "order_by" and raw}
-        found = variables(name_events(first.tree.pattern))
-        scope = complete(found, Scope(columns_of(schema)))
+        drawn = variables(name_events(first.tree.pattern))
+        scope = complete(drawn, Scope(columns_of(schema)))
         sorts = draw(st.lists(st.sampled_from(list(RESULTS)), min_size=1, max_size=2))
         returns = tuple(ReturnItem(draw(expressions(scope, sort, 1)), f"r{k}{n}") for n, sort in enumerate(sorts))
         columns |= {item.name: RESULTS[sort] for item, sort in zip(returns, sorts, strict=True)}
-        tree = replace(first.tree, returns=(ReturnItem(_key(found), KEY), *returns), into=into)
+        tree = replace(first.tree, returns=(ReturnItem(_key(drawn), KEY), *returns), into=into)
         # The first query names the events, if any does.
         made.append(tree if not made or made[0].streams else replace(tree, streams=(), sees=None))
     last = draw(queries(pa.schema(columns.items()), then, event_types=(*names, *(EVENT_TYPES if raw else ()))))
@@ -279,9 +279,9 @@ def _programs(
     return GeneratedQuery(Program((*made, replace(tree, streams=tuple(streams)))), options)
 
 
-def _key(found: Sequence[DrawnVariable]) -> ex.Expression:
-    one = next(v for v in found if not v.negated)
-    return ex.Attribute(one.name, ex.Index.FIRST if one.array else ex.Index.ONE, KEY)
+def _key(drawn: Sequence[DrawnVariable]) -> ex.Expression:
+    variable = next(v for v in drawn if not v.negated)
+    return ex.Attribute(variable.name, ex.Index.FIRST if variable.array else ex.Index.ONE, KEY)
 
 
 def is_demanding(query: QueryTree) -> bool:

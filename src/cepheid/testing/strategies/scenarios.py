@@ -34,12 +34,12 @@ def _likely(draw: st.DrawFn, schema: pa.Schema, pattern: PatternTree) -> pa.Tabl
     """Events of the pattern's types in its order: without them most queries would match nothing."""
     first = draw(rows(schema))
     time = draw(st.integers(0, 2))
-    found: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     for event in [node for node in walk(pattern) if isinstance(node, EventPattern)]:
         row = {**(first if draw(st.booleans()) else draw(rows(schema))), KEY: first[KEY]}
         time = min(time + draw(st.integers(0, 2)), LONGEST)
         row[TIME] = moment(schema.field(TIME).type, time)
         if TYPE in row:
             row[TYPE] = event.types[0] if event.types else row[TYPE]
-        found.append(row)
-    return pa.Table.from_pylist(found, schema=schema)
+        events.append(row)
+    return pa.Table.from_pylist(events, schema=schema)

@@ -22,7 +22,7 @@ SECOND = Nth(2)
 
 
 class MapKey(str):
-    """A key of a map, to tell it from a field of a struct."""
+    """A key of a map, as opposed to a field of a struct."""
 
     __slots__ = ()
 
@@ -79,15 +79,15 @@ class Scope:
 
     def keys(self) -> dict[tuple[str, ...], Sort]:
         """What `[attr]` and PARTITION BY may name: columns, and fields of structs."""
-        found: dict[tuple[str, ...], Sort] = {
+        sorts: dict[tuple[str, ...], Sort] = {
             (column,): sort for sort, columns in self.columns.items() for column in columns
         }
         for sort, parts in self.parts.items():
             for part in parts:
                 names = tuple(step for step in part if isinstance(step, str) and not isinstance(step, MapKey))
                 if len(names) == len(part):
-                    found[names] = sort
-        return found
+                    sorts[names] = sort
+        return sorts
 
     def within(self, reference: Reference) -> Scope:
         """Inside an aggregate: only the events that it runs over."""
@@ -98,29 +98,29 @@ class Scope:
         return replace(self, attributes=(*self.attributes, reference), bare=False, quantified=True)
 
     def and_(self, attributes: Sequence[Reference]) -> Scope:
-        """With some events more."""
+        """This scope, and the events that `attributes` refer to."""
         return replace(self, attributes=(*self.attributes, *attributes))
 
 
 def columns_of(schema: pa.Schema, *, reads_time: bool = True) -> Mapping[Sort, tuple[str, ...]]:
     """The columns that expressions compute with. Not the type: the pattern has said what it is."""
-    found: dict[Sort, tuple[str, ...]] = {}
+    columns: dict[Sort, tuple[str, ...]] = {}
     for column in schema:
         sort = sort_of(column.type)
         if sort is not None and column.name != TYPE and (reads_time or column.name != TIME):
-            found[sort] = (*found.get(sort, ()), column.name)
-    return found
+            columns[sort] = (*columns.get(sort, ()), column.name)
+    return columns
 
 
 def parts_of(schema: pa.Schema) -> Mapping[Sort, tuple[Part, ...]]:
     """The simple values inside of nested columns; of a list, the first two elements and one that is never there."""
-    found: dict[Sort, tuple[Part, ...]] = {}
+    parts: dict[Sort, tuple[Part, ...]] = {}
     for column in schema:
         for part, arrow in _parts((column.name,), column.type):
             sort = sort_of(arrow)
             if sort is not None and len(part) > 1:
-                found[sort] = (*found.get(sort, ()), part)
-    return found
+                parts[sort] = (*parts.get(sort, ()), part)
+    return parts
 
 
 def _parts(part: Part, arrow: pa.DataType) -> Iterator[tuple[Part, pa.DataType]]:
@@ -170,14 +170,14 @@ def settled(variables: Sequence[DrawnVariable], scope: Scope, whole: Mapping[int
 
 def earlier(variable: DrawnVariable, variables: Sequence[DrawnVariable]) -> list[Reference]:
     """The events that a condition on each event of an array may compare it with: bound before in every match."""
-    found: list[Reference] = []
+    references: list[Reference] = []
     for other in variables:
         if other.name not in variable.before:
             continue
         if not other.array:
-            found.append((other.name, Index.ONE))
+            references.append((other.name, Index.ONE))
         elif other.loops[0] not in variable.loops[:1]:
-            found += [(other.name, Index.FIRST), (other.name, Index.LAST)]
+            references += [(other.name, Index.FIRST), (other.name, Index.LAST)]
         elif not other.indexed and other.loops == variable.loops[: len(other.loops)]:
-            found.append((other.name, Index.ONE))  # of the same turn of the group
-    return found
+            references.append((other.name, Index.ONE))  # of the same turn of the group
+    return references

@@ -33,7 +33,7 @@ def sort_of(arrow: pa.DataType) -> Sort | None:
     >>> sort_of(pa.int8()), sort_of(pa.timestamp("us", "UTC")), sort_of(pa.list_(pa.int8()))
     (<Sort.INT: <Kind.INT: 'integer'>>, <Sort.ZONED: 'timestamp with zone'>, None)
     """
-    found = from_arrow(arrow)
-    if found.kind is Kind.TIMESTAMP and zone_of(found) is not None:
+    type_ = from_arrow(arrow)
+    if type_.kind is Kind.TIMESTAMP and zone_of(type_) is not None:
         return Sort.ZONED
-    return next((sort for sort in Sort if sort.value is found.kind), None)
+    return next((sort for sort in Sort if sort.value is type_.kind), None)

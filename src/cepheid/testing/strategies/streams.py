@@ -64,14 +64,14 @@ def streams(
     max_size: int = 8,
 ) -> pa.Table:
     """Tables of events in no order: with ties, equal rows and NULLs, or empty."""
-    found: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     # Left to itself Hypothesis prefers streams that are too short for a match.
     for _ in range(draw(st.integers(min_size, max_size) | st.integers((min_size + max_size) // 2, max_size))):
-        again = draw(st.integers(0, 7)) if found else 0
+        again = draw(st.integers(0, 7)) if events else 0
         if again == 7:
-            found.append(draw(st.sampled_from(found)))
+            events.append(draw(st.sampled_from(events)))
         elif again == 6:  # the same event at another time
-            found.append({**draw(st.sampled_from(found)), TIME: draw(rows(schema, event_types))[TIME]})
+            events.append({**draw(st.sampled_from(events)), TIME: draw(rows(schema, event_types))[TIME]})
         else:
-            found.append(draw(rows(schema, event_types)))
-    return pa.Table.from_pylist(found, schema=schema)
+            events.append(draw(rows(schema, event_types)))
+    return pa.Table.from_pylist(events, schema=schema)

@@ -132,7 +132,7 @@ COMPOUNDS: Mapping[type[tree.PatternTree], Callable[[Patterns], Patterns]] = {
 
 @cache
 def any_patterns() -> Patterns:
-    """Patterns of every node."""
+    """Pattern trees that the grammar can express, valid or not."""
     return st.recursive(
         any_events(),
         lambda inner: st.one_of(*(compound(inner) for compound in COMPOUNDS.values())),
@@ -206,7 +206,7 @@ OPERATORS: Mapping[type[algebra.Operator], Callable[[], st.SearchStrategy[Any]]]
 
 @cache
 def any_operators() -> st.SearchStrategy[algebra.Operator]:
-    """Operators of every kind."""
+    """Operators of CESAR that the grammar can express, valid or not."""
     return st.one_of(*(operator() for operator in OPERATORS.values()))
 
 
@@ -224,7 +224,7 @@ TERMS: Mapping[type[algebra.Term], Callable[[Terms], Terms]] = {
 
 @cache
 def any_terms() -> Terms:
-    """Streams of every kind."""
+    """Terms of CESAR that the grammar can express, valid or not."""
     return st.recursive(
         st.builds(algebra.Named, names()),
         lambda inner: st.one_of(*(term(inner) for term in TERMS.values())),

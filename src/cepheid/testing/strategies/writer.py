@@ -32,7 +32,7 @@ class ExpressionWriter:
         return self.draw(st.sampled_from(items))
 
     def chance(self, one_in: int) -> bool:
-        """Whether something rare happens."""
+        """Draw whether something happens that ought to happen once in `one_in` times."""
         return self.draw(st.integers(1, one_in)) == one_in
 
     def value(self, sort: Sort) -> ex.Expression:
@@ -44,17 +44,17 @@ class ExpressionWriter:
 
     def reading(self, sort: Sort) -> ex.Expression:
         """An expression that reads an event, if any has a column of the sort."""
-        found = list(self.attributes(sort))
-        return self.one_of(found) if found and not self.chance(3) else self.value(sort)
+        attributes = list(self.attributes(sort))
+        return self.one_of(attributes) if attributes and not self.chance(3) else self.value(sort)
 
     def leaf(self, sort: Sort) -> ex.Expression:
         """A constant, a parameter, a count or an attribute."""
-        found = list(self.attributes(sort))
+        attributes = list(self.attributes(sort))
         counts = list(self.counts()) if sort is Sort.INT else []
         if counts and self.chance(3):
             return self.one_of(counts)
-        if found and not self.chance(3):
-            return self.one_of(found)
+        if attributes and not self.chance(3):
+            return self.one_of(attributes)
         named = [name for name, (kind, _) in PARAMETERS.items() if kind is sort]
         if self.scope.parameters and named and self.chance(4):
             return ex.Name(self.one_of(named))
@@ -94,7 +94,7 @@ class ExpressionWriter:
 
 def _part(variable: str, index: ex.AnyIndex, part: Part) -> ex.Expression:
     """A value inside of a nested column."""
-    found: ex.Expression = ex.Attribute(variable, index, str(part[0]))
+    value: ex.Expression = ex.Attribute(variable, index, str(part[0]))
     for step in part[1:]:
-        found = ex.Field(found, step) if type(step) is str else ex.Element(found, literal(step))
-    return found
+        value = ex.Field(value, step) if type(step) is str else ex.Element(value, literal(step))
+    return value
