@@ -258,7 +258,7 @@ print(sorted({"pandas", "llvmlite", "numba"} & set(sys.modules)))
 
 # Languages end at the front. A question is a place that asks which language a query is of.
 
-QUESTIONS = 59
+QUESTIONS = 8
 """How many places of src/ may ask; it only goes down."""
 OF_ONE_LANGUAGE: tuple[type, ...] = (
     *(tree.AutomatonPattern, BoundAutomaton, AutomatonMachine, InterpretedAutomaton),

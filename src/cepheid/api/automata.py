@@ -12,10 +12,10 @@ from cepheid.automaton.model import NotNative
 from cepheid.engine.program import CompiledProgram
 from cepheid.errors import UsageError
 from cepheid.language import parse, print_program
-from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.binding.schema import make_schema
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import AutomatonPattern, Program
+from cepheid.pattern.tree.nodes import Program
+from cepheid.pattern.tree.walk import arcs_in
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def automaton_of(query: Query, events: pa.Schema) -> Query:
     """A query as an automaton, for events of a schema."""
-    if any(isinstance(one.pattern, Algebra) for one in query.parsed.queries):
+    if any(analysed.names is not None for analysed in query.compiled.queries):
         message = "a CESAR expression can't be written as an automaton with a register"
         raise UsageError("CEP613", message, "explain(events) shows the automaton that runs it")
     written = _as_automaton(query.compiled, events)
@@ -36,7 +36,7 @@ def _as_automaton(program: CompiledProgram, events: pa.Schema) -> Program | None
         remedy = "make a query of each part of it: cep.Query(…).automaton()"
         raise UsageError("CEP613", "a program can't be written as one automaton", remedy)
     query = program.queries[0].query
-    if isinstance(query.pattern, AutomatonPattern):
+    if arcs_in(query):
         return None
     try:
         own = as_own(program.bind(make_schema(events, program.roles))[0])

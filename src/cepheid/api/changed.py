@@ -19,7 +19,8 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import resolve_names
 from cepheid.pattern.expressions.types import INT, Kind
 from cepheid.pattern.tree import nodes as tree
-from cepheid.pattern.tree.nodes import AutomatonPattern, Program
+from cepheid.pattern.tree.nodes import Program
+from cepheid.pattern.tree.walk import arcs_in, automaton_of
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
@@ -32,7 +33,7 @@ def changed_program(query: Query, changes: ChangeList, schema: Schema, settled: 
     for change in changes:
         if isinstance(change, ReplaceQuery):
             _check_alike(query, change)
-    if any(isinstance(q.pattern, AutomatonPattern) for q in query.parsed.queries):
+    if any(map(arcs_in, query.parsed.queries)):
         if len(query.parsed.queries) > 1 and any(isinstance(change, ReplaceQuery) for change in changes):
             message = "the queries of a program with an automaton can't be replaced one by one"
             raise PatternError("CEP229", message, "add the new program under a name of its own")
@@ -118,7 +119,7 @@ def _with_arcs(query: Query, changes: ChangeList) -> Program:
 
 
 def _resolved(query: tree.QueryTree, params: Mapping[str, object]) -> tree.QueryTree:
-    if not isinstance(query.pattern, AutomatonPattern):
+    if not arcs_in(query):
         return query
     return resolve_names(query, params, NAMES, None)
 
@@ -126,17 +127,16 @@ def _resolved(query: tree.QueryTree, params: Mapping[str, object]) -> tree.Query
 def _arcs_of(old: tree.QueryTree, new: tree.QueryTree, name: str) -> tuple[tree.ArcClause, ...]:
     """The arcs of an automaton that differs from another one in nothing else."""
     differ = [clause for clause in differences(old, new) if clause != "PATTERN"]
-    if not isinstance(old.pattern, AutomatonPattern) or not isinstance(new.pattern, AutomatonPattern):
-        differ.append("AUTOMATON")
+    if new.language is not old.language:
+        differ.append(old.language.value)
     else:
-        a, b = old.pattern, new.pattern
+        a, b = automaton_of(old), automaton_of(new)
         if (a.start, set(a.finals)) != (b.start, set(b.finals)):
             differ.append("the start or the final states")
         if a.register != b.register:
             differ.append("REGISTER")
     refuse_differences(differ, name, "arcs")
-    assert isinstance(new.pattern, AutomatonPattern)
-    return new.pattern.arcs
+    return arcs_in(new)
 
 
 def without_past(program: Program, since: int | None) -> Program:
@@ -147,8 +147,7 @@ def without_past(program: Program, since: int | None) -> Program:
     if since is None:
         return program
     query = program.queries[0]
-    automaton = query.pattern
-    assert isinstance(automaton, AutomatonPattern)
+    automaton = automaton_of(query)
     shapes = [(_CONSTANT.sub("?", print_arc(replace(arc, name=None))), arc) for arc in automaton.arcs]
     kept = tuple(automaton.arcs[place] for place in lasting(shapes, since))
     return Program((replace(query, pattern=replace(automaton, arcs=kept)),))

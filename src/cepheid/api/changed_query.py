@@ -12,7 +12,8 @@ from cepheid.front.automata.bound import automaton_in
 from cepheid.front.automata.lost_states import LOST
 from cepheid.front.automata.timeline import AddArc, RemoveArc, with_changes, with_rests
 from cepheid.pattern.binding.schema import Schema
-from cepheid.pattern.tree.nodes import AutomatonPattern, Program
+from cepheid.pattern.tree.nodes import Program
+from cepheid.pattern.tree.walk import automaton_of
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
@@ -54,11 +55,9 @@ def query_with_log(query: Query, changes: ChangeList, schema: Schema) -> Query:
     from cepheid.engine.planning.many_changes import read_log
 
     arcs = [change for change in changes if isinstance(change, AddArc | RemoveArc)]
-    automaton = query.parsed.queries[0].pattern
     if not arcs or len(arcs) < len(changes) or not query.is_automaton:
         return query.changed(changes, schema)
-    assert isinstance(automaton, AutomatonPattern)
-    log = read_log(automaton, arcs)
+    log = read_log(automaton_of(query.parsed.queries[0]), arcs)
     try:
         found = query.alike(with_changes(query.parsed, log.added))
         bound = found.cache.query(0, schema).query

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from cepheid.engine.program import CompiledProgram
 from cepheid.front.analysed import Analysed
-from cepheid.pattern.algebra.flow import types_of
-from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions.parameters import window_nanoseconds
 from cepheid.pattern.expressions.paths import Path
@@ -80,8 +78,7 @@ def _types(program: CompiledProgram) -> dict[str, bool]:
             for name in component.types:
                 if name not in source:
                     named[name] = named.get(name, True) and component.negated
-        if isinstance(analysed.query.pattern, Algebra):
-            named |= dict.fromkeys(types_of(analysed.query.pattern), False)
+        named |= dict.fromkeys(analysed.types_named, False)
     return named
 
 

@@ -19,7 +19,7 @@ from cepheid.diagnosis.expected import WhyNot
 from cepheid.diagnosis.facts import Hint
 from cepheid.diagnosis.trace import Trace, Traced, make_trace
 from cepheid.diagnosis.whole_columns import QueryColumns
-from cepheid.diagnosis.why_not import why_not
+from cepheid.diagnosis.why_not import check_rows, why_not
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.graph_matches import TOO_MANY
 from cepheid.engine.matches.made_matches import made_matches
@@ -27,7 +27,6 @@ from cepheid.engine.matches.matches import Matches, count_some
 from cepheid.errors import CepheidWarning, EvaluationError, UsageError
 from cepheid.front.runnable import Runnable
 from cepheid.pattern.algebra.flow import is_hidden
-from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.binding.schema import make_schema
 
 if TYPE_CHECKING:
@@ -122,9 +121,7 @@ def read_sample(sample: object) -> int | str | None:
 
 def refusal_of(query: Query, table: pa.Table, rows: Mapping[str, object]) -> WhyNot:
     """Why some rows are not a match."""
-    if isinstance(query.parsed.queries[-1].pattern, Algebra):
-        message = "a result of a CESAR expression is an event of its own, and no rows of the input"
-        raise UsageError("CEP617", message, "trace(events) tells which condition refused which event, with its values")
+    check_rows(query.parsed.queries[-1])
     if len(query.compiled.queries) > 1:
         message = "why_not is about one query, and this is a program of several"
         raise UsageError("CEP617", message, "make a Query of the one that is meant")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from cepheid.builder.columns import Column, joined, operand
 from cepheid.builder.misuse import check_name, misuse, shown
-from cepheid.builder.placing import check_depth, placed
+from cepheid.builder.placing import BuiltQuery, check_depth, placed
 from cepheid.errors import CepheidError, did_you_mean
 from cepheid.language import parse_expression, print_program
 from cepheid.language.algebra.printer import print_operator
@@ -28,6 +28,7 @@ from cepheid.pattern.algebra.tree import (
     Term,
     Then,
     Union,
+    algebra_of,
 )
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import BOOL, Kind
@@ -49,7 +50,7 @@ _CLAUSES = {
 }
 
 
-class Stream:
+class Stream(BuiltQuery):
     """A stream of events that last. Every method returns a new one; `cep.Query(stream)` runs it, `str` shows its text.
 
     `a.price` is an attribute; one that has the name of a method is `a["where"]`.
@@ -73,6 +74,14 @@ class Stream:
         """The tree."""
         check_depth(self._query)
         return placed(tree.Program((self._query,)))
+
+    def _checked(self) -> tree.QueryTree:
+        check_depth(self._query)
+        return self._query
+
+    def _stream_name(self) -> str | None:
+        term, lets = _tree(self)
+        return term.name if isinstance(term, Named) and not lets else None
 
     def __str__(self) -> str:
         check_depth(self._query)
@@ -323,16 +332,9 @@ duration: Column = _Duration(ex.Name("DUR"))
 """DUR, how long an event lasts: `cep.duration >= "30 minutes"`, or a number of ticks."""
 
 
-def name_of(given: Stream) -> str | None:
-    """The name of a stream that is nothing but named."""
-    term, lets = _tree(given)
-    return term.name if isinstance(term, Named) and not lets else None
-
-
 def _tree(given: Stream) -> tuple[Term, tuple[Let, ...]]:
-    pattern = given._query.pattern
-    assert isinstance(pattern, Algebra)
-    return pattern.term, pattern.lets
+    algebra = algebra_of(given._query)
+    return algebra.term, algebra.lets
 
 
 def _parts(given: Stream) -> tuple[Term, tuple[Let, ...]]:

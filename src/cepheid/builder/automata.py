@@ -16,6 +16,7 @@ from cepheid.front.automata.registers import read_slot_type
 from cepheid.language import parse_expression
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree import nodes as tree
+from cepheid.pattern.tree.walk import automaton_of
 
 _ON_ALL = "ALL"
 
@@ -104,8 +105,7 @@ class Automaton(Draft):
         )
 
     def _added(self, arc: tree.ArcClause, **changes: Any) -> Automaton:
-        before = self.query.pattern
-        assert isinstance(before, tree.AutomatonPattern)
+        before = automaton_of(self.query)
         return Automaton(replace(self.query, pattern=replace(before, arcs=(*before.arcs, replace(arc, **changes)))))
 
 

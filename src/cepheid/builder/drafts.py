@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cepheid.builder.algebra import Stream
 from cepheid.builder.columns import Column, condition, joined, operand
 from cepheid.builder.keys import read_key
 from cepheid.builder.misuse import check_name, misuse, shown
-from cepheid.builder.placing import check_depth, placed
+from cepheid.builder.placing import BuiltQuery, check_depth, placed
 from cepheid.builder.streams import read_streams
 from cepheid.builder.variables import Events, Variable, source_of, variable_name
 from cepheid.errors import BindError, did_you_mean
@@ -25,7 +24,7 @@ from cepheid.pattern.tree.walk import conjuncts
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Draft:
+class Draft(BuiltQuery):
     """A pattern with clauses. Every method returns a new draft; `cep.Query(draft)` runs it, `str` shows its text.
 
     Conditions, strategies, partitions and results are added to the existing ones; `within`, `into` and `from_` replace.
@@ -37,6 +36,10 @@ class Draft:
     def program(self) -> tree.Program:
         """The pattern tree."""
         return program(self)
+
+    def _checked(self) -> tree.QueryTree:
+        check_depth(self.query)
+        return with_lengths(self.query)
 
     def __str__(self) -> str:
         return print_program(checked(self))
@@ -153,7 +156,7 @@ class Draft:
 
     def from_(
         self,
-        stream: str | Stream | Sequence[str] | Mapping[str, Sequence[str] | None],
+        stream: str | BuiltQuery | Sequence[str] | Mapping[str, Sequence[str] | None],
         *types: str,
         where: Column | None = None,
     ) -> Draft:
@@ -200,7 +203,7 @@ class Draft:
         return Draft(replace(self.query, **changes))
 
 
-def program(*drafts: Draft | Stream) -> tree.Program:
+def program(*drafts: BuiltQuery) -> tree.Program:
     """Queries that feed each other: `into` names what a later `from_` reads. `cep.Query` runs it.
 
     >>> from cepheid import builder as cep
@@ -211,16 +214,14 @@ def program(*drafts: Draft | Stream) -> tree.Program:
     return placed(checked(*drafts))
 
 
-def checked(*drafts: Draft | Stream) -> tree.Program:
+def checked(*drafts: BuiltQuery) -> tree.Program:
     """The tree of some queries, with the places that their nodes have."""
     _require(drafts, "program", "cep.event('Shelf', 'a')")
     queries: list[tree.QueryTree] = []
     for draft in drafts:
-        if not isinstance(draft, Draft | Stream):
+        if not isinstance(draft, BuiltQuery):
             raise misuse(f"{shown(draft)} is not a query", "pass patterns such as cep.event('Shelf', 'a')")
-        query = draft.query if isinstance(draft, Draft) else draft._query
-        check_depth(query)
-        queries.append(with_lengths(query) if isinstance(draft, Draft) else query)
+        queries.append(draft._checked())
     return tree.Program(tuple(queries))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -131,6 +131,23 @@ def _pattern(node: tree.PatternTree) -> Pattern:
     return Pattern(tree.QueryTree(node))
 
 
+_NO_PARTS: Mapping[tree.Language, tuple[str, str]] = {
+    tree.Language.PATTERN: (
+        "{} has clauses and",
+        "add clauses such as where and within to the outermost pattern",
+    ),
+    tree.Language.AUTOMATON: (
+        "an automaton",
+        "write its matches into a stream, returns(…).into('Vee'), and read that: cep.event('Vee', 'a')",
+    ),
+    tree.Language.CESAR: (
+        "a stream",
+        "write its results into a stream, into('Rise'), and read that: cep.event('Rise', 'a')",
+    ),
+}
+"""Why a query can't be a part of a pattern, and what to write."""
+
+
 def _nodes(name: str, *patterns: object) -> tuple[tree.PatternTree, ...]:
     if not patterns:
         raise misuse(f"{name}() needs a pattern", f"write {name}(cep.event('Shelf', 'a'), cep.event('Exit', 'b'))")
@@ -138,12 +155,9 @@ def _nodes(name: str, *patterns: object) -> tuple[tree.PatternTree, ...]:
     for pattern in patterns:
         if isinstance(pattern, Pattern):
             nodes.append(pattern.query.pattern)
-        elif isinstance(pattern, Draft) and isinstance(pattern.query.pattern, tree.AutomatonPattern):
-            remedy = "write its matches into a stream, returns(…).into('Vee'), and read that: cep.event('Vee', 'a')"
-            raise misuse(f"an automaton can't be a part of {name}", remedy)
         elif isinstance(pattern, Draft):
-            remedy = "add clauses such as where and within to the outermost pattern"
-            raise misuse(f"{shown(pattern)} has clauses and can't be a part of {name}", remedy)
+            what, remedy = _NO_PARTS[pattern.query.language]
+            raise misuse(f"{what.format(shown(pattern))} can't be a part of {name}", remedy)
         else:
             remedy = "write a pattern, such as cep.event('Shelf', 'a')"
             raise misuse(f"{shown(pattern)} is not a pattern", remedy)

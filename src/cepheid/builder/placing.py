@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from cepheid.builder.misuse import misuse
 from cepheid.language import parse, print_program
 from cepheid.pattern.tree import nodes as tree
 from cepheid.pattern.tree.walk import MAX_DEPTH, too_deep
+
+
+class BuiltQuery(ABC):
+    """A query under construction, in whichever language."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _checked(self) -> tree.QueryTree:
+        """Its tree, which is not too deep."""
+
+    def _stream_name(self) -> str | None:
+        """Its name, if it is a stream and nothing but named."""
+        return None
 
 
 def placed(made: tree.Program) -> tree.Program:

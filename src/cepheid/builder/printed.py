@@ -13,7 +13,7 @@ from cepheid.language import print_program
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree import nodes as tree
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.walk import expressions, walk
+from cepheid.pattern.tree.walk import arcs_in, expressions, walk
 
 _WIDTH = 80
 _REPEATS: dict[tuple[int, int | None], str] = {(1, None): "one_or_more()", (0, None): "zero_or_more()"}
@@ -68,7 +68,7 @@ def _variables(program: tree.Program) -> list[str]:
     """All variables that are bound or read, in the order of the text."""
     found: dict[str, None] = {}
     for query in program.queries:
-        if isinstance(query.pattern, tree.AutomatonPattern):
+        if arcs_in(query):  # which read e and r
             continue
         for node in walk(query.pattern):
             if isinstance(node, tree.EventPattern) and node.variable is not None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from cepheid.builder.algebra import Stream
 from cepheid.builder.columns import Column
 from cepheid.builder.drafts import Draft
 from cepheid.errors import CepheidError, Span
@@ -87,7 +86,7 @@ def with_place(value: object, span: Span) -> object:
 
 def with_clause_places(before: object, after: object, node: ast.Call, places: Places) -> object:
     """A draft after the call of a method, in which the new clause knows its place."""
-    if isinstance(before, Stream) or not isinstance(before, Draft) or not isinstance(after, Draft):
+    if not isinstance(before, Draft) or not isinstance(after, Draft):
         return after
     arguments = [*node.args, *(one.value for one in node.keywords)]
     changes: dict[str, Any] = {}

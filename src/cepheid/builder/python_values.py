@@ -16,6 +16,7 @@ from cepheid.builder.columns import Column, lit
 from cepheid.builder.drafts import Draft, checked
 from cepheid.builder.functions import Conditional
 from cepheid.builder.patterns import Pattern
+from cepheid.builder.placing import BuiltQuery
 from cepheid.builder.python_places import Places, with_clause_places, with_place
 from cepheid.builder.variables import Events
 from cepheid.errors import CepheidError, ParseError, did_you_mean
@@ -32,6 +33,8 @@ TIMES: dict[str, Any] = {"date": date, "datetime": datetime, "timedelta": timede
 _BUILT = (Column, Events, Draft, Stream, Step, Program)
 _PLAIN = (str, int, float, type(None), timedelta, date)
 _NUMBERS = (int, float, timedelta, date)
+_WITH_PARTS = (Column, Events, Stream)
+_OPERANDS = (Column, Pattern, Stream)
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -190,7 +193,7 @@ class ExpressionReader:
             raise self.refused(
                 node, f"'{name}' is a method", f"call it: .{name}(…); an attribute of that name is ['{name}']"
             )
-        if isinstance(value, Draft | MadeQuery) or not isinstance(value, Column | Events | Stream):
+        if isinstance(value, Draft | MadeQuery) or not isinstance(value, _WITH_PARTS):
             raise self._no_attribute(node, value, name)
         if name.startswith("_") or (name in dir(type(value)) and name not in _PROPERTIES):
             remedy = f".field('{name}')" if isinstance(value, Column) else f"['{name}']"
@@ -199,7 +202,7 @@ class ExpressionReader:
 
     def _subscript(self, node: ast.Subscript) -> object:
         value = self.value(node.value)
-        if not isinstance(value, Column | Events | Stream):
+        if not isinstance(value, _WITH_PARTS):
             raise self.refused(node, "only a variable or an attribute has parts", "write a['unit price'], or a.tags[0]")
         key: Any = slice(None) if isinstance(node.slice, ast.Slice) else self.value(node.slice)
         if isinstance(key, int) and isinstance(value, Column):
@@ -223,7 +226,7 @@ class ExpressionReader:
         if act is None:
             raise self.refused(node, "a query has no such operator", "use + - * / %, and & | ~ for conditions")
         joins = isinstance(node.op, ast.BitAnd | ast.BitOr)
-        if isinstance(left, Column | Pattern | Stream) or isinstance(right, Column | Pattern | Stream):
+        if isinstance(left, _OPERANDS) or isinstance(right, _OPERANDS):
             if not joins:  # where Python would format a text, it is a constant here
                 left, right = self._constant(left, node.left), self._constant(right, node.right)
         elif joins or not (isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)):
@@ -315,7 +318,7 @@ class ExpressionReader:
                 return MadeQuery(parse(before + given))
             except CepheidError as error:
                 raise error if start is not None else self.places.error(error, node) from None
-        if isinstance(given, Draft | Stream):
+        if isinstance(given, BuiltQuery):
             return MadeQuery(self._done(node, lambda: checked(given)))
         if isinstance(given, Program):
             return MadeQuery(given)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
-from cepheid.builder.algebra import Stream, duration
-from cepheid.builder.drafts import Draft, checked
+from cepheid.builder.algebra import duration
+from cepheid.builder.drafts import checked
+from cepheid.builder.placing import BuiltQuery
 from cepheid.builder.python_values import CALLED, TIMES, ExpressionReader, MadeQuery, Package
 from cepheid.errors import ParseError, did_you_mean
 from cepheid.pattern.tree.nodes import Program
@@ -46,13 +47,13 @@ def read_python(code: str) -> Program:
             reader.parts = 0
             value = _statement(statement, reader)
             if isinstance(value, MadeQuery) or (
-                isinstance(value, Draft | Stream | Program) and not isinstance(found, MadeQuery)
+                isinstance(value, BuiltQuery | Program) and not isinstance(found, MadeQuery)
             ):
                 found = value
     except RecursionError:
         message, remedy = "the code is nested too deep", "split it into simpler conditions"
         raise ParseError("CEP114", message, remedy, reader.places.at(1, 1)) from None
-    if isinstance(found, Draft | Stream):
+    if isinstance(found, BuiltQuery):
         return checked(found)
     if isinstance(found, MadeQuery):
         return found.program

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from cepheid.builder.algebra import Stream, name_of
 from cepheid.builder.misuse import check_name, misuse
+from cepheid.builder.placing import BuiltQuery
 from cepheid.pattern.tree.nodes import FromStream
 
 _REMEDY = "write from_('readings', 'Shelf', 'Exit'), or from_({'readings': ['Shelf'], 'Alert': []})"
 
 
 def read_streams(
-    given: str | Stream | Sequence[str] | Mapping[str, Sequence[str] | None], types: tuple[str, ...]
+    given: str | BuiltQuery | Sequence[str] | Mapping[str, Sequence[str] | None], types: tuple[str, ...]
 ) -> tuple[FromStream, ...]:
     """One stream with its types, a list of streams, or a dict of streams and their types; None stands for all types."""
     if isinstance(given, list | tuple | Mapping):
@@ -31,6 +31,6 @@ def _stream(name: object, types: Sequence[str] | None) -> FromStream:
     if isinstance(types, str) or not isinstance(types, Iterable):
         raise misuse(f"{types!r} is not a list of types", _REMEDY)
     found = tuple(check_name(one, "a type", _REMEDY) for one in types)
-    if isinstance(name, Stream):
-        name = name_of(name) or name
+    if isinstance(name, BuiltQuery):
+        name = name._stream_name() or name
     return FromStream(check_name(name, "a stream", "write from_('Alert')"), found)

@@ -43,8 +43,21 @@ def _of_pattern(query: Runnable, written: QueryTree, table: pa.Table, named: Map
 
 
 def _of_cesar(query: Runnable, written: QueryTree, table: pa.Table, named: Mapping[str, object]) -> WhyNot:
-    message = "a result of a CESAR expression is an event of its own, and no rows of the input"
-    raise UsageError("CEP617", message, "trace(events) tells which condition refused which event, with its values")
+    check_rows(written)
+    raise AssertionError("which raises")
+
+
+_NO_ROWS: Mapping[Language, str] = {
+    Language.PATTERN: "",
+    Language.AUTOMATON: "",
+    Language.CESAR: "a result of a CESAR expression is an event of its own, and no rows of the input",
+}
+
+
+def check_rows(query: QueryTree) -> None:
+    """Refuse a query whose matches have no rows that could be named."""
+    if why := _NO_ROWS[query.language]:
+        raise UsageError("CEP617", why, "trace(events) tells which condition refused which event, with its values")
 
 
 _REASONS: Mapping[Language, Callable[[Runnable, QueryTree, pa.Table, Mapping[str, object]], WhyNot]] = {

@@ -23,6 +23,7 @@ class Analysed:
     """A query, checked without a schema. `same`: its `[attr]` tests; `conditions`: its other conjuncts.
 
     names: of a query that reads every column of its events: the columns that it names. None: it reads what it names.
+    types_named: types that no component has.
     """
 
     query: QueryTree
@@ -35,6 +36,7 @@ class Analysed:
     types_seen: tuple[str, ...]  # those that FROM lists; none: all
     surprises: tuple[CepheidWarning, ...]  # allowed, but likely to surprise
     names: tuple[str, ...] | None = None
+    types_named: tuple[str, ...] = ()
 
     @property
     def positive(self) -> tuple[Component, ...]:

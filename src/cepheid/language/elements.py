@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from cepheid.errors import ParseError, Span
@@ -9,16 +10,21 @@ from cepheid.front.automata.registers import EVENT, FIRST, LAST, REGISTER
 from cepheid.pattern.expressions.nodes import Attribute, Element, Expression, Field, Index, Literal, Name, Nth, Rows
 from cepheid.pattern.expressions.types import INT
 from cepheid.pattern.tree.components import name_events
-from cepheid.pattern.tree.nodes import AutomatonPattern, EventPattern, QueryTree, Repeat
+from cepheid.pattern.tree.nodes import EventPattern, Language, QueryTree, Repeat
 from cepheid.pattern.tree.walk import rewrite, rewrite_expressions, walk
+
+_VARIABLES: Mapping[Language, frozenset[str]] = {
+    Language.PATTERN: frozenset(),
+    Language.AUTOMATON: frozenset({EVENT, REGISTER, FIRST, LAST}),
+    Language.CESAR: frozenset(),
+}
+"""The variables that a query has without naming them."""
 
 
 def with_elements(query: QueryTree) -> QueryTree:
     """Tell the two apart by the variables, as in `with_lengths`: in FROM there are none, and one may be left out."""
     nodes = list(walk(name_events(query.pattern)))
-    variables = {str(node.variable) for node in nodes if isinstance(node, EventPattern)}
-    if isinstance(query.pattern, AutomatonPattern):
-        variables = {EVENT, REGISTER, FIRST, LAST}
+    variables = {str(node.variable) for node in nodes if isinstance(node, EventPattern)} | _VARIABLES[query.language]
     single = len(variables) == 1 and not any(isinstance(node, Repeat) for node in nodes)
 
     def change(node: Expression) -> Expression:

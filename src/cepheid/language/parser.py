@@ -16,7 +16,7 @@ from cepheid.language.mistakes import syntax_error
 from cepheid.language.tables import grammar
 from cepheid.pattern.expressions.nodes import Expression
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Program, QueryTree
-from cepheid.pattern.tree.walk import MAX_DEPTH, too_deep
+from cepheid.pattern.tree.walk import MAX_DEPTH, arcs_in, too_deep
 
 
 def parse(text: str) -> Program:
@@ -99,8 +99,7 @@ def parse_expression(text: str) -> Expression:
         queries = parse(_BEFORE + text).queries
     except ParseError as error:
         raise ParseError(error.code, error.message, error.remedy, _moved(error.span, text)) from None
-    pattern = queries[0].pattern
-    found = pattern.arcs[0].condition if isinstance(pattern, AutomatonPattern) and pattern.arcs else None
+    found = next((arc.condition for arc in arcs_in(queries[0])), None)
     if found is None or queries != (
         QueryTree(AutomatonPattern("a", ("b",), (), (ArcClause("a", "b", condition=found),))),
     ):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from functools import singledispatch
 from typing import NamedTuple
 
 from cepheid.front.automata.registers import REGISTER
-from cepheid.pattern.algebra.tree import Algebra
+from cepheid.pattern.algebra.tree import algebra_of
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import spell
 from cepheid.pattern.expressions.paths import spell as spell_path
@@ -377,14 +377,19 @@ def print_window(window: tree.Window) -> str:
 
 def print_query(query: tree.QueryTree) -> str:
     """A query as text, one clause a line, in the order of the semantics page."""
-    if isinstance(query.pattern, Algebra):
-        parts = ["CESAR", print_pattern(query.pattern)]
-        if query.into is not None:
-            parts.append(f"INTO {quote_name(query.into)}")
-        return ("\n  " if query.pattern.lets else " ").join(parts)
+    return _QUERIES[query.language](query)
+
+
+def _print_cesar(query: tree.QueryTree) -> str:
+    parts = [query.language.value, print_pattern(query.pattern)]
+    if query.into is not None:
+        parts.append(f"INTO {quote_name(query.into)}")
+    return ("\n  " if algebra_of(query).lets else " ").join(parts)
+
+
+def _print_clauses(query: tree.QueryTree) -> str:
     lines = [_source(query)] if query.streams else []
-    word = "AUTOMATON" if isinstance(query.pattern, tree.AutomatonPattern) else "PATTERN"
-    lines.append(f"{word} {print_pattern(query.pattern)}")
+    lines.append(f"{query.language.value} {print_pattern(query.pattern)}")
     if query.strategies:
         repeats = (node.body for node in walk(query.pattern) if isinstance(node, tree.Repeat))
         arrays = {body.variable for body in repeats if isinstance(body, tree.EventPattern)}
@@ -409,6 +414,13 @@ def print_query(query: tree.QueryTree) -> str:
     if query.ties is not tree.Ties.ORDERED:
         lines.append(f"TIES {query.ties.value}")
     return "\n".join(lines)
+
+
+_QUERIES: Mapping[tree.Language, Callable[[tree.QueryTree], str]] = {
+    tree.Language.PATTERN: _print_clauses,
+    tree.Language.AUTOMATON: _print_clauses,
+    tree.Language.CESAR: _print_cesar,
+}
 
 
 def _column(column: tree.KeyColumn) -> str:

@@ -16,11 +16,10 @@ from cepheid.language.constants import ConstantReader, TextConstants, as_literal
 from cepheid.language.known_drafts import KnownDrafts, TextDraft
 from cepheid.language.parser import parse
 from cepheid.language.skeleton import WHOLE, Cut, Spelling, cut, pieces_of
-from cepheid.pattern.algebra.tree import Algebra
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.functions import UNITS_OF
-from cepheid.pattern.tree.nodes import AutomatonPattern, Program, QueryTree
-from cepheid.pattern.tree.walk import expressions, rewrite, rewrite_expressions, walk
+from cepheid.pattern.tree.nodes import Language, Program, QueryTree
+from cepheid.pattern.tree.walk import expressions, fields_in, rewrite, rewrite_expressions, walk
 
 _OF_THE_TEXT = {"CEP101", "CEP102", "CEP103", "CEP104", "CEP106", "CEP108"}
 """Errors that have nothing to do with constants: all texts with the same skeleton have them."""
@@ -258,6 +257,14 @@ def shown(pieces: list[str], readers: Sequence[ConstantReader | None]) -> str:
     return "".join(pieces)
 
 
+_PLAIN: Mapping[Language, Callable[[str], str]] = {
+    Language.PATTERN: str,
+    Language.AUTOMATON: str,
+    Language.CESAR: without_latex,
+}
+"""A text as its reader scans it."""
+
+
 def parameters_of(
     text: str, program: Program, among: Sequence[int] | None = None
 ) -> tuple[tuple[ConstantReader | None, ...], Program]:
@@ -270,8 +277,9 @@ def parameters_of(
     ends = np.cumsum([len(piece) for piece in pieces]).tolist()
     places = [(ends[at] - len(pieces[at]), ends[at]) for at in range(1, len(pieces), 2)]
     among = range(len(places)) if among is None else among
-    algebra = any(isinstance(query.pattern, Algebra) for query in program.queries)
-    if "`$" in text or (algebra and without_latex(text) != text):  # names that collide, places that LaTeX moves
+    if "`$" in text or any(
+        _PLAIN[query.language](text) != text for query in program.queries
+    ):  # names that collide, places that LaTeX moves
         return (None,) * len(among), program
     found: dict[int, ConstantReader | None] = {}
     literals: dict[int, int] = {}  # the constant of each literal, by its identity
@@ -317,8 +325,7 @@ def _shaping(query: QueryTree) -> Iterator[ex.Expression]:
     """What must be known before a query can be analysed."""
     if query.sees is not None:
         yield from walk(query.sees)
-    if isinstance(query.pattern, AutomatonPattern):
-        yield from (node for slot in query.pattern.register for node in walk(slot.initial))
+    yield from (node for slot in fields_in(query) for node in walk(slot.initial))
     for expression in expressions(query):
         for node in walk(expression):
             match node:

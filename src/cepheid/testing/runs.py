@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from cepheid.api import Query
 from cepheid.errors import CepheidError, CepheidWarning
-from cepheid.pattern.algebra.tree import Algebra
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome, error_line, to_json
 
@@ -61,7 +60,7 @@ def with_numbers(case: Case, table: pa.Table) -> pa.Table:
 
 def has_algebra(query: Query) -> bool:
     """Whether there is a CESAR expression, which would see a column of numbers as an attribute of the events."""
-    return any(isinstance(q.query.pattern, Algebra) for q in query.compiled.queries)
+    return any(analysed.names is not None for analysed in query.compiled.queries)
 
 
 def make_query(case: Case) -> Query:

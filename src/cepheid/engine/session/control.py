@@ -17,7 +17,8 @@ from cepheid.engine.session.written_changes import write_changes
 from cepheid.errors import CepheidError, UsageError, did_you_mean
 from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.language import parse
-from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
+from cepheid.pattern.tree.nodes import ArcClause
+from cepheid.pattern.tree.walk import arcs_in, fields_in
 
 COLUMNS = ("id", "action", "text", "at")
 """The columns of a control row."""
@@ -168,12 +169,11 @@ def _arc(text: str) -> ArcClause:
     """One line of an automaton."""
     queries = parse(f"AUTOMATON a -> b {text}").queries
     alone = replace(queries[0], pattern=_NOTHING.pattern, span=None) == replace(_NOTHING, span=None)
-    pattern = queries[0].pattern
-    assert isinstance(pattern, AutomatonPattern)
-    if len(queries) > 1 or not alone or pattern.register or len(pattern.arcs) != 1:
+    arcs = arcs_in(queries[0])
+    if len(queries) > 1 or not alone or fields_in(queries[0]) or len(arcs) != 1:
         remedy = "write one line into the column `text`, such as ARC q0 -> q1 WHEN e.x > 5, and nothing else"
         raise _refused("the text is not one arc", remedy)
-    return pattern.arcs[0]
+    return arcs[0]
 
 
 _NOTHING = parse("AUTOMATON a -> b ARC a -> b").queries[0]

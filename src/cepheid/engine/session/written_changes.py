@@ -13,7 +13,8 @@ from cepheid.engine.session.session_query import SessionQuery
 from cepheid.errors import UsageError
 from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.language import parse, print_arc
-from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern
+from cepheid.pattern.tree.nodes import ArcClause
+from cepheid.pattern.tree.walk import arcs_in
 
 
 def write_changes(changes: Sequence[AnyChange], like: SessionQuery) -> list[dict[str, Any]]:
@@ -68,9 +69,7 @@ def read_changes(
 
 
 def _arc(text: str) -> ArcClause:
-    pattern = parse(f"AUTOMATON a -> b\n{text}").queries[0].pattern
-    assert isinstance(pattern, AutomatonPattern)
-    return pattern.arcs[0]
+    return arcs_in(parse(f"AUTOMATON a -> b\n{text}").queries[0])[0]
 
 
 # Values of parameters. A snapshot runs no code that it brings along, so that they are written as text.

@@ -12,6 +12,7 @@ from cepheid.front.automata.named_arcs import NamedArcs
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.pattern.expressions.types import BOOL
 from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Fires, Program
+from cepheid.pattern.tree.walk import arcs_in, automaton_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ def with_rests(program: Program) -> Program:
     """
     queries = []
     for query in program.queries:
-        automaton = query.pattern
-        if isinstance(automaton, AutomatonPattern):
+        if arcs_in(query):
+            automaton = automaton_of(query)
             led_on = {arc.source for arc in automaton.arcs if arc.fires in (Fires.EVENT, Fires.INSTANT)}
             rests = [state for state in states_of(automaton) if state not in led_on]
             arcs = (ArcClause(state, state, condition=Literal(False, BOOL), ignores=True) for state in rests)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheid.front.analysed import Analysed, check_types
 from cepheid.front.cesar.result import EVENT
-from cepheid.pattern.algebra.flow import MERGED_TYPE, attributes_named
+from cepheid.pattern.algebra.flow import MERGED_TYPE, attributes_named, types_of
 from cepheid.pattern.algebra.tree import SourceTerm, algebra_of
 from cepheid.pattern.algebra.walk import walk_terms
 from cepheid.pattern.binding.schema import Roles
@@ -27,5 +27,6 @@ def analyse_cesar(query: QueryTree, params: Params, roles: Roles, source: Stream
         check_types(named, roles)
     result = {c.variable: c for c in components(_RESULT)}
     strategies = dict.fromkeys(result, Strategy.ANY)
-    names = attributes_named(algebra)
-    return Analysed(query, result, lay_out(_RESULT), strategies, (), (), roles, (), (), names)
+    return Analysed(
+        query, result, lay_out(_RESULT), strategies, (), (), roles, (), (), attributes_named(algebra), types_of(algebra)
+    )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
-from cepheid.pattern.algebra.tree import Algebra
+from cepheid.pattern.algebra.tree import algebra_of
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.calls import MATCHING
 from cepheid.pattern.expressions.functions import UNITS_OF
-from cepheid.pattern.tree.nodes import AutomatonPattern, Fires, Negation, Program, QueryTree, Window
-from cepheid.pattern.tree.walk import expressions, walk
+from cepheid.pattern.tree.nodes import Fires, Language, Negation, Program, QueryTree, Window
+from cepheid.pattern.tree.walk import automaton_of, expressions, walk
 
 
 def parameters(program: Program, columns: Collection[str]) -> tuple[str, ...]:
@@ -76,16 +76,12 @@ def _shaping(query: QueryTree) -> Iterator[str]:
                 case ex.Call(function=name, arguments=arguments) if name.lower() in (*UNITS_OF, *MATCHING):
                     places = (UNITS_OF[name.lower()][0],) if name.lower() in UNITS_OF else (1,)
                     yield from (found for k in places for one in arguments[k : k + 1] for found in _names_in(one))
-                case ex.Minus(operand=operand) if isinstance(query.pattern, Algebra):
-                    yield from _names_in(operand)  # it may be compared with DUR
-    if isinstance(query.pattern, AutomatonPattern):
-        yield from _shaping_automaton(query.pattern)
-    if isinstance(query.pattern, Algebra):
-        yield from _lets(query.pattern)
+    yield from _SHAPING[query.language](query)
 
 
-def _shaping_automaton(automaton: AutomatonPattern) -> Iterator[str]:
+def _shaping_automaton(query: QueryTree) -> Iterator[str]:
     """The register at the start, and arcs that have no event at hand."""
+    automaton = automaton_of(query)
     yield from (name for slot in automaton.register for name in _names_in(slot.initial))
     for arc in automaton.arcs:
         if arc.fires in (Fires.NOTHING, Fires.END):
@@ -93,11 +89,22 @@ def _shaping_automaton(automaton: AutomatonPattern) -> Iterator[str]:
                 yield from _names_in(expression) if expression is not None else ()
 
 
-def _lets(algebra: Algebra) -> Iterator[str]:
-    """A name for a value may stand anywhere, also where a constant is wanted."""
-    for let in algebra.lets:
+def _shaping_algebra(query: QueryTree) -> Iterator[str]:
+    """What may be compared with DUR, and names for values, which may stand where a constant is wanted."""
+    for expression in expressions(query):
+        for node in walk(expression):
+            if isinstance(node, ex.Minus):
+                yield from _names_in(node.operand)
+    for let in algebra_of(query).lets:
         if isinstance(let.value, ex.Expression):
             yield from _names_in(let.value)
+
+
+_SHAPING: Mapping[Language, Callable[[QueryTree], Iterator[str]]] = {
+    Language.PATTERN: lambda _: iter(()),
+    Language.AUTOMATON: _shaping_automaton,
+    Language.CESAR: _shaping_algebra,
+}
 
 
 def _names_in(node: ex.Expression) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from cepheid.errors import PatternError
@@ -20,10 +20,11 @@ from cepheid.pattern.algebra.tree import (
     Term,
     Then,
     Union,
+    algebra_of,
 )
 from cepheid.pattern.algebra.walk import algebra_expressions, terms, walk_terms
 from cepheid.pattern.expressions.parameters import Params
-from cepheid.pattern.tree.nodes import Program, QueryTree, Ties
+from cepheid.pattern.tree.nodes import Language, Program, QueryTree, Ties
 from cepheid.pattern.tree.walk import walk
 
 HIDDEN = "#"
@@ -44,8 +45,6 @@ def expand(program: Program, params: Params, *, linear: bool = True) -> Program:
 
     linear: an operand that no automaton can have is a stream of its own, as the engine needs it.
     """
-    if not any(isinstance(query.pattern, Algebra) for query in program.queries):
-        return program
     return Program(tuple(_Expansion(program, params, linear).queries()))
 
 
@@ -59,15 +58,17 @@ class _Expansion:
 
     def queries(self) -> Iterator[QueryTree]:
         for number, query in enumerate(self.program.queries):
-            if not isinstance(query.pattern, Algebra):
-                yield query
-            else:
-                self.check_order(query.pattern, number)
-                yield from self.algebra(query, query.pattern, number)
+            yield from _EXPANDED[query.language](self, query, number)
             self.made += [query.into] if query.into is not None else []
 
-    def algebra(self, query: QueryTree, algebra: Algebra, number: int) -> Iterator[QueryTree]:
+    def unchanged(self, query: QueryTree, number: int) -> Iterator[QueryTree]:
+        """A query without expressions."""
+        yield query
+
+    def algebra(self, query: QueryTree, number: int) -> Iterator[QueryTree]:
         """The streams of an expression, then the expression itself."""
+        algebra = algebra_of(query)
+        self.check_order(algebra, number)
         lets, wanted = definitions(algebra), self.read_later(number)
         for name in lets:
             if name in wanted and is_stream(name, lets):
@@ -81,8 +82,7 @@ class _Expansion:
         found: set[str] = set()
         for query in self.program.queries[number + 1 :]:
             found |= {stream.name for stream in query.streams}
-            if isinstance(query.pattern, Algebra):
-                found |= set(streams_named(query.pattern)) - set(definitions(query.pattern))
+            found |= _NAMED[query.language](query)
         return found
 
     def check_order(self, algebra: Algebra, number: int) -> None:
@@ -138,6 +138,19 @@ class _Expansion:
             before.append((self.derived[own], own))
         name = self.derived[own]
         return SourceTerm(name, name, span=term.span)
+
+
+_EXPANDED: Mapping[Language, Callable[[_Expansion, QueryTree, int], Iterator[QueryTree]]] = {
+    Language.PATTERN: _Expansion.unchanged,
+    Language.AUTOMATON: _Expansion.unchanged,
+    Language.CESAR: _Expansion.algebra,
+}
+_NAMED: Mapping[Language, Callable[[QueryTree], set[str]]] = {
+    Language.PATTERN: lambda _: set(),
+    Language.AUTOMATON: lambda _: set(),
+    Language.CESAR: lambda query: set(streams_named(algebra_of(query))) - set(definitions(algebra_of(query))),
+}
+"""The streams that an expression names, but for those that it defines itself."""
 
 
 def is_simple(term: Term) -> bool:

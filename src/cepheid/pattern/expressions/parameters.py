@@ -19,8 +19,8 @@ from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions.nodes import Attribute, Expression, Field, In, Index, InSet, Literal, Name, Rows
 from cepheid.pattern.expressions.sampled import SampledValue, sampled
 from cepheid.pattern.expressions.timestamps import EPOCH, nanoseconds_of, nanoseconds_since_epoch
-from cepheid.pattern.tree.nodes import AutomatonPattern, Negation, PatternTree, QueryTree, ReturnItem, Window
-from cepheid.pattern.tree.walk import rewrite, rewrite_expressions
+from cepheid.pattern.tree.nodes import Negation, PatternTree, QueryTree, ReturnItem, Window
+from cepheid.pattern.tree.walk import fields_in, rewrite, rewrite_expressions
 
 Params = Mapping[str, object]
 
@@ -137,9 +137,7 @@ def resolve_names(query: QueryTree, params: Params, arrays: Mapping[str, bool], 
             raise PatternError("CEP218", f"'{a}' is {what}, not a value", remedy, node.span)
         if single is not None:
             return Attribute(single, Index.ONE, node.name, span=node.span)
-        if isinstance(query.pattern, AutomatonPattern) and any(
-            slot.name == node.name for slot in query.pattern.register
-        ):
+        if any(slot.name == node.name for slot in fields_in(query)):
             remedy = f"for the field of the register, write r.{node.name}; or pass params={{'{node.name}': …}}"
             raise BindError("CEP304", f"unknown parameter '{node.name}'", remedy, node.span)
         a = next(iter(arrays), "a")

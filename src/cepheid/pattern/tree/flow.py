@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from cepheid.errors import BindError, PatternError, did_you_mean
 from cepheid.pattern.algebra.flow import MERGED_TYPE, sources_of
-from cepheid.pattern.algebra.tree import Algebra
+from cepheid.pattern.algebra.tree import algebra_of
 from cepheid.pattern.binding.schema import Roles
-from cepheid.pattern.tree.nodes import EventPattern, FromStream, Program, QueryTree
+from cepheid.pattern.tree.nodes import EventPattern, FromStream, Language, Program, QueryTree
 from cepheid.pattern.tree.walk import walk
 
 StreamSource = tuple[str | None, ...]
@@ -18,29 +18,37 @@ StreamSource = tuple[str | None, ...]
 EVENTS: StreamSource = (None,)
 
 
+@dataclass(slots=True)
+class _Flow:
+    """What is known of the queries before one. base: what FROM calls the events."""
+
+    program: Program
+    made: dict[str, QueryTree] = field(default_factory=dict)
+    base: str | None = None
+
+
 def check_flow(program: Program) -> tuple[StreamSource, ...]:
     """What each query reads (S13, S25)."""
-    made: dict[str, QueryTree] = {}
-    base: str | None = None
+    flow = _Flow(program)
     sources: list[StreamSource] = []
     for number, query in enumerate(program.queries):
-        if isinstance(query.pattern, Algebra):
-            sources.append(sources_of(query.pattern))
-            _note_made(query, made)
-            continue
-        source: list[str | None] = []
-        for stream in query.streams:
-            if stream.name not in made:
-                _check_name_of_events(stream, program, base, alone=number > 0 and len(query.streams) == 1)
-                base = stream.name
-            if stream.name in [other.name for other in query.streams[: len(source)]]:
-                remedy = f"name it once, with all of its types: FROM {stream.name}(A, B)"
-                raise PatternError("CEP214", f"FROM names {stream.name} twice", remedy, stream.span)
-            source.append(stream.name if stream.name in made else None)
-        sources.append(tuple(source) or EVENTS)
-        _check_reads(query, sources[-1], program)
-        _note_made(query, made)
+        sources.append(_READINGS[query.language].sources(query, number, flow))
+        _note_made(query, flow.made)
     return tuple(sources)
+
+
+def _sources_of_from(query: QueryTree, number: int, flow: _Flow) -> StreamSource:
+    source: list[str | None] = []
+    for stream in query.streams:
+        if stream.name not in flow.made:
+            _check_name_of_events(stream, flow.program, flow.base, alone=number > 0 and len(query.streams) == 1)
+            flow.base = stream.name
+        if stream.name in [other.name for other in query.streams[: len(source)]]:
+            remedy = f"name it once, with all of its types: FROM {stream.name}(A, B)"
+            raise PatternError("CEP214", f"FROM names {stream.name} twice", remedy, stream.span)
+        source.append(stream.name if stream.name in flow.made else None)
+    _check_reads(query, tuple(source) or EVENTS, flow.program)
+    return tuple(source) or EVENTS
 
 
 def _note_made(query: QueryTree, made: dict[str, QueryTree]) -> None:
@@ -96,7 +104,7 @@ def roles_in(source: StreamSource, roles: Roles, query: QueryTree) -> Roles:
         return roles
     if None not in source:
         return replace(roles, types=None, type=roles.type or "type" if len(source) > 1 else roles.type)
-    if roles.type is None and isinstance(query.pattern, Algebra):
+    if roles.type is None and _READINGS[query.language].merges_untyped:
         return replace(roles, type=MERGED_TYPE)
     if roles.type is None:
         raise BindError(
@@ -109,3 +117,18 @@ def roles_in(source: StreamSource, roles: Roles, query: QueryTree) -> Roles:
     if declared is not None:
         declared = {**declared, **{name: () for name in source if name is not None}}
     return replace(roles, types=declared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How one language names what a query reads. merges_untyped: it tells streams apart where events have no types."""
+
+    sources: Callable[[QueryTree, int, _Flow], StreamSource]
+    merges_untyped: bool = False
+
+
+_READINGS: Mapping[Language, _Reading] = {
+    Language.PATTERN: _Reading(_sources_of_from),
+    Language.AUTOMATON: _Reading(_sources_of_from),
+    Language.CESAR: _Reading(lambda query, *_: sources_of(algebra_of(query)), merges_untyped=True),
+}

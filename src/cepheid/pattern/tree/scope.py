@@ -11,8 +11,8 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import Params, resolve_condition
 from cepheid.pattern.expressions.paths import read_path
 from cepheid.pattern.tree.flow import StreamSource
-from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, EventPattern, QueryTree
-from cepheid.pattern.tree.walk import rewrite, walk
+from cepheid.pattern.tree.nodes import ArcClause, EventPattern, QueryTree
+from cepheid.pattern.tree.walk import arcs_in, rewrite, walk
 
 EVENT = ""
 """The variable of the event at hand in the condition: no variable of a pattern has this name."""
@@ -77,8 +77,7 @@ def check_scope(types: tuple[str, ...], query: QueryTree, roles: Roles) -> None:
         if roles.types is not None and name not in roles.types:
             raise BindError("CEP302", f"unknown type '{name}'", did_you_mean(name, roles.types, "types"), span)
     named: list[EventPattern | ArcClause] = [node for node in walk(query.pattern) if isinstance(node, EventPattern)]
-    if isinstance(query.pattern, AutomatonPattern):
-        named += query.pattern.arcs
+    named += arcs_in(query)
     for event in named:
         for name in event.types:
             if name not in types:

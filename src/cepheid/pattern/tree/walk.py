@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
-from cepheid.pattern.algebra.tree import Algebra, Term
+from cepheid.pattern.algebra.tree import Term, algebra_of
 from cepheid.pattern.algebra.walk import algebra_expressions, rewrite_algebra, term_depth, terms
 from cepheid.pattern.expressions.nodes import And, Expression
-from cepheid.pattern.tree.nodes import AutomatonPattern, PatternTree, QueryTree
+from cepheid.pattern.tree.nodes import ArcClause, AutomatonPattern, Language, PatternTree, QueryTree, RegisterSlot
 
+Change = Callable[[Expression], Expression]
 N = TypeVar("N", bound=Expression | PatternTree)
 
 
@@ -83,26 +84,18 @@ def expressions(query: QueryTree) -> Iterator[Expression]:
     """All expressions of a query: FROM, those of an automaton or of CESAR, WHERE, HAVING, RETURN."""
     if query.sees is not None:
         yield query.sees
-    if isinstance(query.pattern, AutomatonPattern):
-        yield from automaton_expressions(query.pattern)
-    if isinstance(query.pattern, Algebra):
-        yield from algebra_expressions(query.pattern)
+    yield from _SYNTAX[query.language].expressions(query)
     yield from query.where
     if query.having is not None:
         yield query.having
     yield from (item.expression for item in query.returns)
 
 
-def rewrite_expressions(query: QueryTree, change: Callable[[Expression], Expression]) -> QueryTree:
+def rewrite_expressions(query: QueryTree, change: Change) -> QueryTree:
     """The query with `change` applied to each of its expressions as a whole."""
-    pattern = query.pattern
-    if isinstance(pattern, AutomatonPattern):
-        pattern = rewrite_automaton(pattern, change)
-    elif isinstance(pattern, Algebra):
-        pattern = rewrite_algebra(pattern, change)
     return replace(
         query,
-        pattern=pattern,
+        pattern=_SYNTAX[query.language].rewritten(query, change),
         where=tuple(map(change, query.where)),
         having=query.having and change(query.having),
         returns=tuple(replace(item, expression=change(item.expression)) for item in query.returns),
@@ -115,6 +108,16 @@ def automaton_of(query: QueryTree) -> AutomatonPattern:
     return query.pattern
 
 
+def arcs_in(query: QueryTree) -> tuple[ArcClause, ...]:
+    """The arcs of an automaton; a query of another language has none."""
+    return _SYNTAX[query.language].arcs(query)
+
+
+def fields_in(query: QueryTree) -> tuple[RegisterSlot, ...]:
+    """The fields of the register of an automaton; a query of another language has none."""
+    return _SYNTAX[query.language].fields(query)
+
+
 def automaton_expressions(automaton: AutomatonPattern) -> Iterator[Expression]:
     """The values of the register at the start, then what each arc asks and assigns."""
     yield from (slot.initial for slot in automaton.register)
@@ -124,7 +127,7 @@ def automaton_expressions(automaton: AutomatonPattern) -> Iterator[Expression]:
         yield from (assign.value for assign in arc.assigns)
 
 
-def rewrite_automaton(automaton: AutomatonPattern, change: Callable[[Expression], Expression]) -> AutomatonPattern:
+def rewrite_automaton(automaton: AutomatonPattern, change: Change) -> AutomatonPattern:
     """The automaton with `change` applied to each of its expressions as a whole."""
     arcs = (
         replace(
@@ -162,9 +165,35 @@ def depth(node: Expression | PatternTree) -> int:
 
 def too_deep(query: QueryTree) -> Expression | PatternTree | Term | None:
     """The part of a query that is nested too deeply, if there is one."""
-    if isinstance(query.pattern, Algebra):
-        deep = next((term for term in terms(query.pattern) if term_depth(term) > MAX_DEPTH), None)
-        if deep is not None:
-            return deep
+    deep = next((term for term in _SYNTAX[query.language].terms(query) if term_depth(term) > MAX_DEPTH), None)
+    if deep is not None:
+        return deep
     parts: list[Expression | PatternTree] = [query.pattern, *expressions(query)]
     return next((part for part in parts if depth(part) > MAX_DEPTH), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Syntax:
+    """What the body of a query has, in one language. rewritten: with another expression in the place of each."""
+
+    expressions: Callable[[QueryTree], Iterator[Expression]] = lambda _: iter(())
+    rewritten: Callable[[QueryTree, Change], PatternTree] = lambda query, _: query.pattern
+    arcs: Callable[[QueryTree], tuple[ArcClause, ...]] = lambda _: ()
+    fields: Callable[[QueryTree], tuple[RegisterSlot, ...]] = lambda _: ()
+    terms: Callable[[QueryTree], Iterator[Term]] = lambda _: iter(())
+
+
+_SYNTAX: Mapping[Language, _Syntax] = {
+    Language.PATTERN: _Syntax(),
+    Language.AUTOMATON: _Syntax(
+        lambda query: automaton_expressions(automaton_of(query)),
+        lambda query, change: rewrite_automaton(automaton_of(query), change),
+        lambda query: automaton_of(query).arcs,
+        lambda query: automaton_of(query).register,
+    ),
+    Language.CESAR: _Syntax(
+        lambda query: algebra_expressions(algebra_of(query)),
+        lambda query, change: rewrite_algebra(algebra_of(query), change),
+        terms=lambda query: terms(algebra_of(query)),
+    ),
+}
