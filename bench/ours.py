@@ -15,11 +15,11 @@ from cepheid import Matches, Query
 from cepheid.api.events import to_table
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.times import ticks
-from cepheid.engine.machines.algebra_machine import AlgebraMachine
-from cepheid.engine.machines.automaton_machine import AutomatonMachine
-from cepheid.engine.machines.factory import KINDS
-from cepheid.engine.machines.kernel_machine import KernelMachine
+from cepheid.engine.machines.factory import scan_machine
+from cepheid.engine.machines.forms.registers import RegisterForm
+from cepheid.engine.machines.forms.values import ValueForm
 from cepheid.engine.machines.policy import CompilePolicy, Policy
+from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.machines.stack_machine import StackMachine
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import MatchTable
@@ -69,7 +69,7 @@ class Ours:
         """The same, and then to an Arrow table."""
         return self.enumerate().to_arrow()
 
-    def scan(self) -> KernelMachine:
+    def scan(self) -> ScanMachine | StackMachine:
         """From columns in the layout of the kernel to its match store, or to the matches of a join.
 
         The state begins empty, in the memory of the round before: that of the C++ does too.
@@ -90,19 +90,21 @@ class Ours:
     def registers(self) -> MatchTable:
         """The same of an automaton of one's own: the first and the last event of each match, and its register."""
         machine = self.scan()
-        assert isinstance(machine, AutomatonMachine)
-        machine.state.expire(None)
-        machine.flush()
-        machine.hand_back()
-        return machine.given[0]
+        assert isinstance(machine, ScanMachine)
+        assert isinstance(machine.form, RegisterForm)
+        machine.scan.state.expire(None)
+        matches = machine.form.enumerated()
+        machine.scan.release()
+        return matches
 
     def results(self) -> int:
         """The same of a CESAR expression: its results in the columns that the kernel writes; how many."""
         machine = self.scan()
-        assert isinstance(machine, AlgebraMachine)
-        found = machine.state.matches + sum(len(part.ends) for part in machine.made)
-        machine.hand_back()
-        return found
+        assert isinstance(machine, ScanMachine)
+        assert isinstance(machine.form, ValueForm)
+        count = machine.form.count
+        machine.scan.release()
+        return count
 
     def in_order(self) -> MatchTable:
         """The same, as positions and variables in the order of S9."""
@@ -131,13 +133,11 @@ class Ours:
     def _batch(self) -> Batch:
         return batch_of(self.compiled, self.table)
 
-    def _machine(self, codes: StreamCodes) -> KernelMachine:
+    def _machine(self, codes: StreamCodes) -> ScanMachine | StackMachine:
         choice = read_plan(self.plan)
         if choice.joins:
             return StackMachine(self.compiled, codes, COMPILED, choice, self.table.num_rows)
-        query = self.compiled.query
-        kind = KINDS[query.language].scan
-        return kind(self.compiled, codes, COMPILED, self.table.num_rows)
+        return scan_machine(self.compiled, codes, COMPILED, self.table.num_rows)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid import Matches
-from cepheid.engine.machines import scan_machine
+from cepheid.engine.machines.forms import events as event_form
 from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.testing.outcomes import to_json
 from cepheid.testing.sessions import Feed, batch_of_1, restart_every_batch
@@ -28,8 +28,8 @@ APART = st.sampled_from([MODES, MODES[::-1]]).flatmap(
 @pytest.fixture(autouse=True, scope="module")
 def nothing_is_enumerated() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan_machine, "FEW", -1)
-        patch.setattr(scan_machine, "FEW_EACH", 0)
+        patch.setattr(event_form, "FEW", -1)
+        patch.setattr(event_form, "FEW_EACH", 0)
         yield
 
 
@@ -49,7 +49,7 @@ def test_that_runs_that_are_given_up_change_nothing(scenario: Scenario, most: in
     """HAVING is tested by runs until there are too many of them, then on matches."""
     query, events = scenario
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan_machine, "MOST_TRIED_PLAIN", most)
+        patch.setattr(event_form, "MOST_TRIED_PLAIN", most)
         assert rows(query.make().match(events, engine="plain")) == rows(query.make().match(events, engine="reference"))
 
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from cepheid import Matches, Query
-from cepheid.engine.machines import kernel_machine, scan_machine
+from cepheid.engine.machines import policy
+from cepheid.engine.machines.forms import events as event_form
 from cepheid.engine.matches import graph_matches, matches
 from cepheid.engine.stream import input_stream
 from cepheid.kernel.arguments import Extent
@@ -58,7 +59,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(ScanState, "__init__", begin_tightly)
     monkeypatch.setattr(state, "MOST_NODES", 256)
-    monkeypatch.setattr(scan_machine, "EAGER", 4)
+    monkeypatch.setattr(event_form, "EAGER", 4)
     monkeypatch.setattr(input_stream, "FEW_PARTITIONS", 1)
     monkeypatch.setattr(input_stream, "FEW_STRINGS", 1)
     monkeypatch.setattr(input_stream, "FEW_ROWS", 4)
@@ -120,8 +121,8 @@ def test_that_a_long_stream_through_compiled_code_gives_what_the_reference_gives
 
 
 def test_that_compiled_code_goes_on_where_plain_python_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_LOOK", 300)
-    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_COMPILE", 300)
+    monkeypatch.setattr(policy, "ENOUGH_TO_LOOK", 300)
+    monkeypatch.setattr(policy, "ENOUGH_TO_COMPILE", 300)
     monkeypatch.setenv("CEPHEID_COMPILE", "now")
     chance = Random(2)
     query, table = Query(f"PATTERN {PATTERNS[1]}"), events(chance, 900, keys=6)

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cepheid import CepheidWarning, Matches, Query
-from cepheid.engine.machines import kernel_machine, stack_machine
+from cepheid.engine.machines import policy, stack_machine
 from cepheid.engine.stream import input_stream
 from cepheid.kernel.join import lookup, output, state
 from cepheid.testing.outcomes import to_json
@@ -355,8 +355,8 @@ def test_that_a_long_stream_through_compiled_code_gives_what_the_reference_gives
 
 @pytest.mark.usefixtures("little_room")
 def test_that_compiled_code_goes_on_where_plain_python_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_LOOK", 300)
-    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_COMPILE", 300)
+    monkeypatch.setattr(policy, "ENOUGH_TO_LOOK", 300)
+    monkeypatch.setattr(policy, "ENOUGH_TO_COMPILE", 300)
     monkeypatch.setenv("CEPHEID_COMPILE", "now")
     query, events = Query(f"PATTERN {COMPILED}"), many_events(Random(2), 600, keys=5, nulls=False)
     session = query.session(plan="stacks", lateness=0)

@@ -14,8 +14,8 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from cepheid.builder.algebra import Stream
-from cepheid.engine.machines.algebra_machine import AlgebraMachine
-from cepheid.engine.machines.automaton_machine import AutomatonMachine
+from cepheid.engine.machines.forms.registers import RegisterForm
+from cepheid.engine.machines.forms.values import ValueForm
 from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
 from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
 from cepheid.errors import CepheidError
@@ -261,8 +261,8 @@ print(sorted({"pandas", "llvmlite", "numba"} & set(sys.modules)))
 QUESTIONS = 8
 """How many places of src/ may ask; it only goes down."""
 OF_ONE_LANGUAGE: tuple[type, ...] = (
-    *(tree.AutomatonPattern, BoundAutomaton, AutomatonMachine, InterpretedAutomaton),
-    *(algebra.Algebra, BoundAlgebra, Stream, AlgebraMachine, InterpretedAlgebra),
+    *(tree.AutomatonPattern, BoundAutomaton, RegisterForm, InterpretedAutomaton),
+    *(algebra.Algebra, BoundAlgebra, Stream, ValueForm, InterpretedAlgebra),
 )
 PARTS_OF_ONE_LANGUAGE = {"algebra", "automaton", "own_automaton"}
 """Attributes that only a query of one language has, and that are None in the others."""

@@ -11,8 +11,8 @@ import pytest
 from cepheid import Query
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.few_events import FEW, FewEvents, RowForm
+from cepheid.engine.machines.factory import scan_machine
 from cepheid.engine.machines.policy import CompilePolicy, Policy
-from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arrays import Pins
 from cepheid.pattern.binding.schema import Roles, make_schema
@@ -56,7 +56,7 @@ def test_an_array_that_is_too_short_is_not_run_on() -> None:
     query = CompiledQuery(compiled.bind(SCHEMA)[0])
     batch = batches()[1]
     codes = batch.codes
-    machine = ScanMachine(query, codes, Policy(CompilePolicy.NEVER))
+    machine = scan_machine(query, codes, Policy(CompilePolicy.NEVER))
     machine.feed(Batch(codes, batch.table, np.arange(3), 0))
     with pytest.raises(IndexError, match="3 values for 4 events"):
         machine.feed(Batch(codes, batch.table, np.arange(4), 3))

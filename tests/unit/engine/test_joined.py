@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from cepheid import EvaluationError, Matches, Query, Session
-from cepheid.engine.machines import kernel_machine
+from cepheid.engine.machines import policy
 from cepheid.kernel.join import lookup, output, state
 from cepheid.testing.outcomes import to_json
 
@@ -210,8 +210,8 @@ def test_that_plain_and_compiled_code_have_the_same_state() -> None:
 
 
 def test_that_a_session_goes_on_compiled_in_the_middle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_LOOK", 150)
-    monkeypatch.setattr(kernel_machine, "ENOUGH_TO_COMPILE", 150)
+    monkeypatch.setattr(policy, "ENOUGH_TO_LOOK", 150)
+    monkeypatch.setattr(policy, "ENOUGH_TO_COMPILE", 150)
     monkeypatch.setenv("CEPHEID_COMPILE", "now")
     query, table = Query(COMPILED), stream(4, 400)
     session = query.session(plan="stacks", lateness=0)

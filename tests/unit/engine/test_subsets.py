@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from cepheid import CepheidWarning, EvaluationError, Query
-from cepheid.engine.machines import scan_machine
+from cepheid.engine.machines.forms import events as event_form
+from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.matches import graph_matches, having
 
 ENGINES = ["plain", "compiled"]
@@ -94,15 +95,15 @@ def test_that_runs_that_are_too_many_are_given_up(
 ) -> None:
     """Large integers wrap, NULLs are ignored; the answer is that of matches which are tested one by one."""
     given_up: list[str] = []
-    begin = scan_machine.ScanMachine.begin
+    begin = ScanMachine.begin
 
-    def told(machine: scan_machine.ScanMachine, compiled: Any, events: int, **how: bool) -> None:
+    def told(machine: ScanMachine, compiled: Any, events: int, **how: bool) -> None:
         given_up.append("tries" if compiled.tries else "tests")
         begin(machine, compiled, events, **how)
 
-    monkeypatch.setattr(scan_machine.ScanMachine, "begin", told)
-    monkeypatch.setattr(scan_machine, "MOST_TRIED", 2_048)
-    monkeypatch.setattr(scan_machine, "MOST_TRIED_PLAIN", 128)
+    monkeypatch.setattr(ScanMachine, "begin", told)
+    monkeypatch.setattr(event_form, "MOST_TRIED", 2_048)
+    monkeypatch.setattr(event_form, "MOST_TRIED_PLAIN", 128)
     events = [{**event, "y": None if event["x"] % 4 == 3 else 3 ** (event["x"] * 4 % 40)} for event in charges(10)]
     made = query(10, f"HAVING {condition}", output)
     found = made.match(events, engine=engine).to_pylist()
@@ -115,7 +116,7 @@ def test_that_runs_that_are_too_many_are_given_up(
 @pytest.mark.parametrize("output", ["NON_OVERLAP", "LONGEST"])
 def test_that_partitions_and_progress_begin_again(monkeypatch: pytest.MonkeyPatch, engine: str, output: str) -> None:
     for most in ("MOST_TRIED", "MOST_TRIED_PLAIN"):
-        monkeypatch.setattr(scan_machine, most, 0)
+        monkeypatch.setattr(event_form, most, 0)
     text = "PATTERN SEQ(c+ s[], c b) WHERE [k] WITHIN 15 HAVING sum(s[].y) % 5 = 1 RETURN collect(s[].x) AS x OUTPUT "
     events = [{**event, "k": "uvw"[event["x"] * 7 % 3], "y": 3 ** (event["x"] % 39)} for event in charges(300)]
     steps: list[int] = []
@@ -132,7 +133,7 @@ def test_that_matches_are_tested_one_by_one_until_one_passes(
 ) -> None:
     (match,) = query(41, "HAVING sum(s[].x) > 100", output).match(charges(41), engine=engine).to_pylist()
     assert (match["n"], match["first"], match["last"]) == (40, 0, 39)
-    monkeypatch.setattr(scan_machine, "FEW", -(10**9))
+    monkeypatch.setattr(event_form, "FEW", -(10**9))
     for condition in ("sum(s[].x) = 20", "avg(s[].x) = 8.5", "sum(s[].x) < 0", "stddev(s[].x) < 1.5 AND s[1].x > 2"):
         made = query(13, f"HAVING {condition}", output)
         assert (
@@ -164,6 +165,6 @@ def test_that_the_choice_is_the_same_however_it_is_made(monkeypatch: pytest.Monk
         expected = Query(text + output).match(events, engine="reference").to_pylist()
         assert expected
         for few in (10**9, -(10**9)):
-            monkeypatch.setattr(scan_machine, "FEW", few)
+            monkeypatch.setattr(event_form, "FEW", few)
             for engine in ENGINES:
                 assert Query(text + output).match(events, engine=engine).to_pylist() == expected

@@ -128,8 +128,8 @@ def test_that_few_events_compile_nothing() -> None:
 @pytest.mark.usefixtures("empty_cache")
 def test_that_compiling_happens_beside_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CEPHEID_COMPILE", "beside")
-    monkeypatch.setattr("cepheid.engine.machines.kernel_machine.ENOUGH_TO_LOOK", 100)
-    monkeypatch.setattr("cepheid.engine.machines.kernel_machine.ENOUGH_TO_COMPILE", 100)
+    monkeypatch.setattr("cepheid.engine.machines.policy.ENOUGH_TO_LOOK", 100)
+    monkeypatch.setattr("cepheid.engine.machines.policy.ENOUGH_TO_COMPILE", 100)
     query = Query("PATTERN SEQ(A a, B b) WHERE a.x < b.x WITHIN 9")
     session = query.session(plan="automaton", lateness=0)
     found, modes = 0, []
@@ -147,8 +147,8 @@ def test_that_compiling_happens_beside_the_work(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.usefixtures("empty_cache")
 def test_that_a_tree_is_compiled_for_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unless all the events are there: how much work they are is not known."""
-    monkeypatch.setattr("cepheid.engine.machines.kernel_machine.ENOUGH_TO_LOOK", 100)
-    monkeypatch.setattr("cepheid.engine.machines.kernel_machine.ENOUGH_TO_COMPILE", 100)
+    monkeypatch.setattr("cepheid.engine.machines.policy.ENOUGH_TO_LOOK", 100)
+    monkeypatch.setattr("cepheid.engine.machines.policy.ENOUGH_TO_COMPILE", 100)
     monkeypatch.setattr("cepheid.engine.machines.stack_machine.TREE_EFFORT", 4)
     monkeypatch.setenv("CEPHEID_COMPILE", "now")
     query = Query("PATTERN SEQ(A a, B b) WITHIN 9")  # nothing to test: work is events

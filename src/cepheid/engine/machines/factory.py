@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from cepheid.engine.encoding.batch import StreamCodes
-from cepheid.engine.machines.algebra_machine import AlgebraMachine
-from cepheid.engine.machines.automaton_machine import AutomatonMachine
+from cepheid.engine.machines.forms.events import EventForm
+from cepheid.engine.machines.forms.form import ResultForm
+from cepheid.engine.machines.forms.registers import RegisterForm
+from cepheid.engine.machines.forms.values import ValueForm
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
 from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
-from cepheid.engine.machines.kernel_machine import KernelMachine
 from cepheid.engine.machines.plans import Plans
 from cepheid.engine.machines.policy import Policy, read_policy
 from cepheid.engine.machines.protocol import Machine
@@ -29,17 +30,21 @@ from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The machines of one language. plans: there may be several ways to run it."""
+    """How the queries of one language are run: what matches look like on a scan, and what runs without a kernel.
 
-    scan: type[ScanMachine]
+    plans: there may be several ways to run it. lasts: its arcs may come and go in a running stream.
+    """
+
+    form: Callable[[], ResultForm]
     interpreted: Callable[[Runnable], Machine]
     plans: bool = True
+    lasts: bool = False
 
 
 KINDS: Mapping[Language, Kinds] = {
-    Language.PATTERN: Kinds(ScanMachine, Interpreted),
-    Language.AUTOMATON: Kinds(AutomatonMachine, InterpretedAutomaton),
-    Language.CESAR: Kinds(AlgebraMachine, InterpretedAlgebra, plans=False),
+    Language.PATTERN: Kinds(EventForm, Interpreted),
+    Language.AUTOMATON: Kinds(RegisterForm, InterpretedAutomaton, lasts=True),
+    Language.CESAR: Kinds(ValueForm, InterpretedAlgebra, plans=False),
 }
 
 
@@ -101,16 +106,23 @@ class MachineFactory:
         restored: bool,
         native: bool,
     ) -> Machine:
-        machine: KernelMachine
+        machine: ScanMachine | StackMachine
         if choice.joins:
             machine = StackMachine(compiled, codes, policy, choice, self.events or 0)
         elif (self.engine == "interpreted" and not restored) or compiled.why_interpreted:
             return interpreted(compiled.query)
         else:
-            machine = KINDS[compiled.query.language].scan(compiled, codes, policy, self.events or 0)
+            machine = scan_machine(compiled, codes, policy, self.events or 0)
         if native:
             machine.go_native()
         return machine
+
+
+def scan_machine(compiled: CompiledQuery, codes: StreamCodes, policy: Policy, events: int = 0) -> ScanMachine:
+    """The machine that runs a query on the scan of its automaton."""
+    kinds = KINDS[compiled.query.language]
+    lasts = kinds.lasts and not codes.once
+    return ScanMachine(compiled.lasting if lasts else compiled, codes, policy, kinds.form(), events)
 
 
 def _general(compiled: CompiledQuery) -> Plans:
@@ -118,5 +130,5 @@ def _general(compiled: CompiledQuery) -> Plans:
 
 
 def interpreted(query: Runnable) -> Machine:
-    """The machine that goes over a query as the reference does."""
+    """The machine that runs a query as the reference does."""
     return KINDS[query.language].interpreted(query)

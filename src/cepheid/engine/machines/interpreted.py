@@ -175,17 +175,17 @@ class Interpreted:
 
     def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
         """The matches that are certain when all events before a time (None: all) are in."""
-        now, ticks = None if now is None else now * self.tick, now
+        time = None if now is None else now * self.tick
         for key, partition in self.partitions.items():
-            reached = now if ticks is None or self.ahead is None else self.ahead.at(ticks, key) * self.tick
+            reached = time if now is None or self.ahead is None else self.ahead.at(now, key) * self.tick
             known = reached if horizon is None else horizon * self.tick
-            self.decide(partition, now, known)
+            self.decide(partition, time, known)
             self.prune(partition, reached)
         self.partitions = {k: v for k, v in self.partitions.items() if v.waiting or v.pending or v.memory.events}
         growing = list(self.growing()) if now is not None and self.query.output is Output.LONGEST else []
-        given = self.chosen.settle(self.complete, list(self.pending()), growing, now)
+        emitted = self.chosen.settle(self.complete, list(self.pending()), growing, time)
         self.complete = []
-        return from_matches(self.query, results(self.query, given), rows.base)
+        return from_matches(self.query, results(self.query, emitted), rows.base)
 
     def decide(self, partition: PartitionState, now: int | None, known: int | None) -> None:
         """Complete runs are certain when what must be absent after them is known; now: None if all events are in."""

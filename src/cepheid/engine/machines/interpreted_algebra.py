@@ -8,9 +8,9 @@ from typing import Any
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.interpreted import Interpreted
-from cepheid.engine.machines.interpreted_automaton import read, written
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.without_codes import WithoutCodes
+from cepheid.engine.machines.written_values import read, written
 from cepheid.engine.matches.made_matches import made_matches
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import time
-from decimal import Decimal
 from typing import Any
 
 from cepheid.engine.encoding.batch import Batch
@@ -13,6 +10,7 @@ from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.interpreted import Interpreted
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.machines.without_codes import WithoutCodes
+from cepheid.engine.machines.written_values import read, written
 from cepheid.engine.matches.match_table import MatchTable, from_matches
 from cepheid.front.automata.bound import automaton_in
 from cepheid.front.runnable import Runnable
@@ -150,40 +148,3 @@ class InterpretedAutomaton(WithoutCodes):
             key = partition_key(self.query.partitions, partition.last)
             assert key is not None
             self.partitions[key] = partition
-
-
-def written(value: Value) -> Any:
-    """A value as a header can hold it, exactly."""
-    match value:
-        case float():
-            return ["float", value.hex()]
-        case Decimal():
-            return ["decimal", str(value)]
-        case bytes():
-            return ["bytes", value.hex()]
-        case time():
-            return ["time", value.isoformat()]
-        case list() | tuple():
-            return ["list" if isinstance(value, list) else "tuple", list(map(written, value))]
-        case dict():
-            return ["struct", [[written(name), written(part)] for name, part in value.items()]]
-    return value
-
-
-def read(value: Any) -> Value:
-    """A value that was written."""
-    if not isinstance(value, list):
-        return value
-    kind, held = value
-    return _READ[kind](held)
-
-
-_READ: Mapping[str, Callable[[Any], Value]] = {
-    "float": float.fromhex,
-    "decimal": Decimal,
-    "bytes": bytes.fromhex,
-    "time": time.fromisoformat,
-    "list": lambda held: list(map(read, held)),
-    "tuple": lambda held: tuple(map(read, held)),
-    "struct": lambda held: {read(name): read(part) for name, part in held},
-}

@@ -1,13 +1,14 @@
-"""When a kernel is worth compiling: in the time that it takes, plain Python goes over some 40,000 events."""
+"""When a kernel is worth compiling: in the time that it takes, plain Python processes some 40,000 events."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from cepheid.errors import UsageError, did_you_mean
-from cepheid.kernel.compile import has_compiler
+from cepheid.kernel.compile import Compilable, has_compiler
 
 ENOUGH_TO_LOOK = 8_000
 """Work from which on it is asked whether the kernel was compiled before: that loads the compiler's library."""
@@ -32,6 +33,23 @@ class Policy:
 
     when: CompilePolicy
     at_once: bool = False
+
+    def pays(self, kernels: Sequence[Compilable], events: int, done: int = 0, effort: int = 1) -> bool:
+        """Whether compiled code is there, or so much is to be done that it is worth the wait.
+
+        events: are known to come; nobody knows how many tests they need. done: how much work there was so far.
+        effort: how many times longer than usual the kernels take to compile.
+        """
+        work = events + done
+        if self.when is CompilePolicy.NEVER or self.at_once:
+            return self.at_once
+        if work < ENOUGH_TO_LOOK:
+            return False
+        much = events >= ENOUGH_TO_COMPILE or work >= ENOUGH_TO_COMPILE * effort
+        if not much and not all(kernel.is_at_hand() for kernel in kernels):
+            return False
+        # All of them begin at once.
+        return self.when is CompilePolicy.NOW or min([kernel.compile_beside() for kernel in kernels])
 
 
 def read_policy(engine: str, *, once: bool) -> Policy:

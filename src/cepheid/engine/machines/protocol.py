@@ -68,7 +68,9 @@ class Machine(Protocol):
     def feed(self, batch: Batch) -> None:
         """The next events."""
 
-    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
+    def settle(
+        self, watermark: int | None, rows: KeptRows, horizon: int | None = None
+    ) -> MatchTable | LazyMatches | Matches:
         """The matches that became certain, given all events before a time (None: all), as rows that are kept.
 
         Those of a CESAR expression have rows of their own.
@@ -88,7 +90,7 @@ class Machine(Protocol):
     def end_runs(self, before: int) -> None:
         """No match to come ends before a time: give up runs whose window is over by then."""
 
-    def compact(self, now: int) -> int | None:
+    def compact(self, watermark: int) -> int | None:
         """Let go of what no match to come can need; the first event that one can have among those so far."""
 
     def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
@@ -101,7 +103,7 @@ class Machine(Protocol):
         """The codes of strings that it needs."""
 
     def renumber_strings(self, number: Any) -> None:
-        """Strings have other codes from now on: `number` has the new one of each."""
+        """Strings have other codes from then on: `number` has the new one of each."""
 
     def state_bytes(self) -> int:
         """How much the state takes."""

@@ -45,7 +45,7 @@ def _limits(replay: PartitionReplay, watermark: int, ahead: PartitionTimes | Non
     if ahead is None:
         return np.full(len(partitions), watermark)
     reached = np.full(replay.events.partition_count + 1, watermark)
-    for partition, time in ahead.numbered(replay.machine.partition_numbers):
+    for partition, time in ahead.numbered(replay.machine.scan.input.partition_index):
         if partition < len(reached) - 1:
             reached[partition] = max(watermark, min(time, ahead.latest))
     return reached[np.where(partitions == NOWHERE, len(reached) - 1, partitions)]
@@ -53,7 +53,7 @@ def _limits(replay: PartitionReplay, watermark: int, ahead: PartitionTimes | Non
 
 def _forget_partitions(replay: PartitionReplay) -> None:
     """Give up partitions that have no event left."""
-    numbers, known = replay.machine.partition_numbers, replay.events
+    numbers, known = replay.machine.scan.input.partition_index, replay.events
     if not numbers.columns:
         return
     alive = np.zeros(len(replay.version), bool)
@@ -73,12 +73,12 @@ def _forget_strings(replay: PartitionReplay) -> None:
     """Give up strings that no event has."""
     coded = [
         wanted.array.name
-        for wanted in replay.machine.kernel.events
+        for wanted in replay.machine.scan.kernel.events
         if isinstance(wanted.holds, ColumnValues) and replay.codes.kind(wanted.holds.column) is Kind.STRING
     ]
     columns = replay.events.columns  # which are not there before the first event
     held = [columns[name].all for name in coded if name in columns and columns[name].size]
-    number = replay.codes.strings.keep([*held, *replay.machine.held_strings()])
+    number = replay.codes.strings.keep([*held, *replay.machine.scan.state.held_strings()])
     for values in held:
         values[:] = number[np.clip(values, -1, len(number) - 1)]
-    replay.machine.renumber_strings(number)
+    replay.machine.scan.state.renumber_strings(number)

@@ -24,7 +24,7 @@ from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.policy import read_policy
-from cepheid.engine.machines.replay_machine import ReplayMachine
+from cepheid.engine.machines.replay_scan import ReplayScan
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.matches.difference import EmittedMatches, check_count, difference, whole
 from cepheid.engine.matches.having import keep_having
@@ -77,7 +77,7 @@ class PartitionReplay:
     def begin(self) -> None:
         """Before the first event, or all over again."""
         self.codes = StreamCodes(self.head.schema)
-        self.machine = ReplayMachine(self.compiled, self.codes, read_policy(self.engine, once=False))
+        self.machine = ReplayScan(self.compiled, self.codes, read_policy(self.engine, once=False))
         self.events = EventArrays(self.log)
         self.order = PartitionOrder(self.events)
         self.errors: Errors = {}  # what could not be computed of an event
@@ -153,11 +153,11 @@ class PartitionReplay:
 
     def _has_new_nulls(self, batch: Batch) -> bool:
         """Whether a column has NULLs for the first time; then the scan is another one."""
-        columns = set(self.machine.read_columns)
-        if not any(batch.has_nulls(name) for name in columns - self.machine.nullable):
+        columns = set(self.machine.scan.columns)
+        if not any(batch.has_nulls(name) for name in columns - self.machine.scan.input.nullable):
             return False
-        self.machine.nullable |= columns
-        self.machine.change_kernels()
+        self.machine.scan.input.nullable |= columns
+        self.machine.scan.change_kernel()
         return True
 
     def _read_again(self) -> None:
@@ -169,7 +169,7 @@ class PartitionReplay:
                 self.events.columns.setdefault(name, Grown(values.dtype)).add(values)
 
     def _partitions(self, batch: Batch) -> Any:
-        numbers = self.machine.partition_numbers
+        numbers = self.machine.scan.input.partition_index
         if not numbers.columns:
             found: Any = np.zeros(len(batch), np.int64)
         else:
@@ -199,7 +199,7 @@ class PartitionReplay:
         gone = gone[known.partition.all[gone] != NOWHERE]
         if not len(fresh) and not len(gone):
             return self._difference(NONE, NONE)
-        parts = self.order.change(fresh, gone, self.reach, timed=self.query.timed, native=machine.native)
+        parts = self.order.change(fresh, gone, self.reach, timed=self.query.timed, native=machine.scan.native)
         # Runs of partitions that only have events at their end go on; others begin anew.
         numbers = self.version[parts.partitions]
         anew = (parts.kinds != APPENDED) | (numbers < 0)
@@ -207,13 +207,13 @@ class PartitionReplay:
             numbers[anew] = machine.new_partitions(int(anew.sum()))
         left = self._scan(parts.events, np.repeat(numbers, parts.lengths), parts.skip)
         changed = np.zeros(known.count, bool)  # events at which other matches may end than before
-        self.steps += parts.note(left, known.quiet.all, changed, native=machine.native)
+        self.steps += parts.note(left, known.quiet.all, changed, native=machine.scan.native)
         found = self._passed(machine.taken(), changed)
         if parts.only_follow:  # where no match has ended before
             self.version[parts.partitions] = numbers
             return self._difference(NONE, found)
         self._go_on(parts, numbers)
-        return self._difference(*self.standing.replace(found, changed, known.there.all, native=machine.native))
+        return self._difference(*self.standing.replace(found, changed, known.there.all, native=machine.scan.native))
 
     def _scan(self, events: Any, partitions: Any, skip: Any) -> Any:
         """Go over events; what each left behind."""
@@ -223,7 +223,7 @@ class PartitionReplay:
         failed: Errors = {}
         if self.errors:
             failed = {k: self.errors[event] for k, event in enumerate(events.tolist()) if event in self.errors}
-        return self.machine.scan(events, partitions, known.time.all[events], skip, known.of(events), failed)
+        return self.machine.run(events, partitions, known.time.all[events], skip, known.of(events), failed)
 
     def _go_on(self, parts: Parts, numbers: Any) -> None:
         """The runs of partitions whose ends were met go on under their new numbers; the others were there before."""
@@ -238,7 +238,7 @@ class PartitionReplay:
     def _passed(self, found: MatchTable, changed: Any) -> MatchTable:
         """The matches that pass HAVING."""
         check_count(len(found) and int(changed[found.last].sum()))  # where nothing changed, runs are not complete
-        if self.query.having is None or self.machine.tests_having or not len(found):
+        if self.query.having is None or self.machine.scan.compiled.tests_having or not len(found):
             return found
         found = found.take(np.flatnonzero(changed[found.last]))
         used, place = np.unique(found.rows, return_inverse=True)
@@ -314,7 +314,7 @@ class PartitionReplay:
     def nbytes(self) -> int:
         """How much the events, the runs and the matches that may change take."""
         events = self.log.nbytes + self.events.nbytes + self.order.nbytes + self.waiting.nbytes
-        runs = self.machine.state_bytes() + self.machine.tape.nbytes + self.version.nbytes
+        runs = self.machine.scan.state.nbytes() + self.machine.tape.nbytes + self.version.nbytes
         return int(events + runs + self.standing.nbytes)
 
     def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cepheid.engine.encoding.event_arrays import Errors
-from cepheid.engine.machines.replay_machine import ReplayMachine
+from cepheid.engine.machines.replay_scan import ReplayScan
 from cepheid.engine.stream.event_arrays import NOWHERE
 from cepheid.engine.stream.partition_order import PartitionOrder
 from cepheid.kernel.runtime import NEVER
@@ -36,7 +36,7 @@ class Past:
     """
 
     def __init__(
-        self, machine: ReplayMachine, order: PartitionOrder, reach: int | None, *, timed: bool, by_runs: bool
+        self, machine: ReplayScan, order: PartitionOrder, reach: int | None, *, timed: bool, by_runs: bool
     ) -> None:
         self.machine = machine
         self.order = order
@@ -122,7 +122,7 @@ class Past:
                 some = events[at : at + MANY]
                 own = {k: errors[event] for k, event in enumerate(some.tolist()) if event in errors} if errors else {}
                 skip = np.zeros(len(some), np.int64)
-                machine.scan(some, numbers[place[at : at + MANY]], known.time.all[some], skip, known.of(some), own)
+                machine.run(some, numbers[place[at : at + MANY]], known.time.all[some], skip, known.of(some), own)
         self.steps += len(events)
         machine.forget(watermark)
         machine.shorten()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cepheid.engine.machines.automaton_machine import AutomatonMachine
+from cepheid.engine.machines.scan_machine import ScanMachine
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.engine.planning.lifetimes import Member, TrackedAutomaton
 from cepheid.engine.stream.pipeline import Pipeline
@@ -37,12 +37,12 @@ def retime(pipeline: Pipeline) -> None:
     compiled = pipeline.cache.query(0, pipeline.schema)
     machine = _machine(pipeline)
     assert machine is not None
-    machine.retime(compiled)
+    machine.retime(compiled.lasting)
 
 
-def _machine(pipeline: Pipeline) -> AutomatonMachine | None:
+def _machine(pipeline: Pipeline) -> ScanMachine | None:
     machine = pipeline.queries[0].machine
-    return machine if isinstance(machine, AutomatonMachine) else None
+    return machine if isinstance(machine, ScanMachine) and machine.scan.compiled.lasts else None
 
 
 def _after(settled: TrackedAutomaton, changes: Sequence[Change], query: Runnable, bind: BindArc) -> list[Member] | None:

@@ -237,11 +237,11 @@ class RoutedTier:
 
     def _end_partitions(self, ended: Any) -> None:
         """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
-        machine = self.running.machine
-        if isinstance(machine, ScanMachine) and self.query.within is None and machine.partitions.all[:1] == (RULE,):
+        machine, by_rule = self.running.machine, self.query.partitions.all[:1] == (RULE,)
+        if isinstance(machine, ScanMachine) and self.query.within is None and by_rule:
             over = set(ended.tolist())
             partitions = [
-                partition for partition, key in enumerate(machine.partition_numbers.known()) if key[0] in over
+                partition for partition, key in enumerate(machine.scan.input.partition_index.known()) if key[0] in over
             ]
             machine.end_partitions(np.array(partitions, np.int64))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,15 +11,15 @@ import numpy as np
 from cepheid.engine.encoding.batch import Batch, StreamCodes
 from cepheid.engine.encoding.event_arrays import Errors, reader
 from cepheid.engine.encoding.grown import Grown
+from cepheid.engine.machines.forms.events import EventForm
 from cepheid.engine.machines.policy import Policy
-from cepheid.engine.machines.scan_machine import ScanMachine
+from cepheid.engine.machines.scan import Scan
 from cepheid.engine.matches.difference import check_count
 from cepheid.engine.matches.graph_matches import GraphMatches
-from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
+from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
-from cepheid.kernel.compile import Compilable, library_kernel
-from cepheid.kernel.scan.kernel import ScanKernel
+from cepheid.kernel.compile import library_kernel
 from cepheid.kernel.stretches import SKIPPED
 
 LONG_AGO = -(2**62)
@@ -34,33 +34,22 @@ Columns = dict[str, Any]
 """Arrays of events as the scan reads them, by the names of its parameters."""
 
 
-class ReplayMachine(ScanMachine):
-    """Runs of a query in partitions that its caller indexes. An event may be in several, one after the other."""
+class ReplayScan:
+    """Runs of a query in partitions that its caller indexes. An event may be in several, one after the other.
 
-    kind = "replay"
+    The caller encodes the events once, scans some of them in the order of their partitions, and takes the matches.
+    """
 
     def __init__(self, compiled: CompiledQuery, codes: StreamCodes, policy: Policy) -> None:
+        self.scan = Scan(compiled, codes, policy, tracked=True, more=tuple(map(library_kernel, BESIDE)))
+        self.form = EventForm()
+        self.form.begin(self.scan)
+        self.tape = Grown(np.int32)  # the event of each id
         self._partitions = 0
         self._free: list[int] = []
-        self.tape = Grown(np.int32)  # the event of each id
         self._rehearses = False
-        super().__init__(compiled, codes, policy)
-
-    def kernel_for(self, nullable: frozenset[str]) -> ScanKernel:
-        """The scan that says after which events a partition has no runs."""
-        return self.compiled.tracked_scan(nullable)
-
-    @property
-    def kernels(self) -> Sequence[Compilable]:
-        """The scan, and what is done before and after it."""
-        return (self.kernel.code, *map(library_kernel, BESIDE))
 
     # Partitioning.
-
-    @property
-    def partition_count(self) -> int:
-        """How many partitions there are."""
-        return self._partitions
 
     def new_partitions(self, count: int) -> Any:
         """Partitions that have no runs."""
@@ -73,7 +62,7 @@ class ReplayMachine(ScanMachine):
     def clear(self, partitions: Any) -> None:
         """End the runs of some partitions, which may be used again."""
         if len(partitions):
-            self.state.clear_partitions(partitions)
+            self.scan.state.clear_partitions(partitions)
             self._free += partitions.tolist()
 
     # Events.
@@ -81,37 +70,43 @@ class ReplayMachine(ScanMachine):
     def encode(self, batch: Batch) -> tuple[Columns, Errors]:
         """The arrays of events, each event by itself; and what could not be computed, by the event."""
         errors: Errors = {}
-        found: Columns = {}
-        for wanted in self.kernel.events:
+        columns: Columns = {}
+        kernel = self.scan.kernel
+        for wanted in kernel.events:
             match wanted.holds:
                 case EventFact.PARTITION | EventFact.QUIET | EventFact.SKIP | EventFact.TYPES | EventFact.TIME:
                     continue
                 case EventFact.TYPE:
                     codes = batch.type_codes[0]
-                    narrow = np.uint8 if len(self.kernel.types) < 256 else np.int32  # to be held; 0 is no type
-                    found[wanted.array.name] = batch.type_numbers(self.kernel.types)[codes].astype(narrow)
+                    narrow = np.uint8 if len(kernel.types) < 256 else np.int32  # to be held; 0 is no type
+                    columns[wanted.array.name] = batch.type_numbers(kernel.types)[codes].astype(narrow)
                 case _:
-                    read = reader(wanted, self.compiled.flat, self.partition_numbers, self.kernel.types)
-                    found[wanted.array.name] = read(batch, errors)
-        return found, errors
+                    read = reader(wanted, self.scan.compiled.flat, self.scan.input.partition_index, kernel.types)
+                    columns[wanted.array.name] = read(batch, errors)
+        return columns, errors
 
-    def scan(self, events: Any, partitions: Any, times: Any, skip: Any, columns: Columns, errors: Errors) -> Any:
-        """Go over events, given by their numbers, each in a partition.
+    def run(self, events: Any, partitions: Any, times: Any, skip: Any, columns: Columns, errors: Errors) -> Any:
+        """Scan events, given by their numbers, each in a partition.
 
         skip: where to go on after an event that leaves its partition without runs; 0: at the next one.
         columns, errors: of these events. Returns for each event 1 if it left its partition without runs, 0 if not, and
         `SKIPPED` if it was skipped.
         """
+        scan = self.scan
         quiet = np.full(len(events), SKIPPED, np.uint8)
-        arrays = [self._argument(wanted, partitions, times, skip, quiet, columns) for wanted in self.kernel.events]
-        if not self.native:
-            self.consider(len(events))
+        arrays = [self._argument(wanted, partitions, times, skip, quiet, columns) for wanted in scan.kernel.events]
+        if not scan.native:
+            scan.consider(len(events))
         oldest = np.full(len(events), int(times.min()))  # no run may end because of the time in another partition
-        self.state.expect(2 * len(events))
-        self.go_over(arrays, self.tape.size, oldest, 0, len(events), errors)
+        scan.state.expect(2 * len(events))
+        scan.state.fit(self._partitions)
+        scan.run(arrays, self.tape.size, oldest, 0, len(events), errors, self._make_room)
         self.tape.add(events)
-        self.work += len(events) * (1 + (0 if self.native else self.runs_met))
+        scan.count(len(events))
         return quiet
+
+    def _make_room(self, stuck: bool) -> None:
+        self.scan.make_room(stuck=stuck, collect=self._collect)
 
     def _argument(
         self, wanted: EventArray, partitions: Any, times: Any, skip: Any, quiet: Any, columns: Columns
@@ -124,7 +119,7 @@ class ReplayMachine(ScanMachine):
             case EventFact.TYPE:
                 return columns[wanted.array.name].astype(np.int32)
             case EventFact.TYPES:  # the numbers of types are known already
-                return np.arange(len(self.kernel.types) + 1, dtype=np.uint16)
+                return np.arange(len(self.scan.kernel.types) + 1, dtype=np.uint16)
             case EventFact.QUIET:
                 return quiet
             case EventFact.SKIP:
@@ -133,42 +128,46 @@ class ReplayMachine(ScanMachine):
 
     def taken(self) -> MatchTable:
         """The matches that were found since the last time; their rows are numbers of events."""
-        if self.decoder.subsets and self.state.matches:
-            check_count(GraphMatches(self.graph(), self.decoder, 0).bound()[0])
-        self.flush()
-        found = concatenate(self.given) if self.given else NONE
-        self.given = []
-        variables = found.variables.astype(np.uint8) if len(self.query.positive) <= 256 else found.variables
-        found = MatchTable(self.tape.all[found.rows], variables, found.offsets, found.reached, found.reaches)
+        scan = self.scan
+        if scan.state.matches:
+            decoder = self.form.decoder()
+            if decoder.subsets:
+                check_count(GraphMatches(scan.graph(), decoder, 0).bound()[0])
+        self._collect()
+        matches = self.form.collected()
+        variables = matches.variables
+        if len(scan.query.positive) <= 256:
+            variables = variables.astype(np.uint8)
+        matches = MatchTable(self.tape.all[matches.rows], variables, matches.offsets, matches.reached, matches.reaches)
         if self.tape.size > LONG:
-            self.state.collect(LONG_AGO)
+            scan.state.collect(LONG_AGO)
             self.shorten()
-        return found
+        return matches
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
-        """Events that are gone over only for their runs: their matches are known."""
+        """Events that are scanned only for their runs: their matches are known."""
         self._rehearses = True
         try:
             yield
-            self.flush()
+            self._collect()
         finally:
             self._rehearses = False
 
-    def flush(self) -> None:
-        """Enumerate the matches so far, so that their nodes can go."""
+    def _collect(self) -> None:
+        """Take the matches out of the store; those of a rehearsal are known."""
         if self._rehearses:
-            self.state.take_matches()
+            self.scan.state.take_matches()
         else:
-            super().flush()
+            self.form.collect()
 
     def forget(self, oldest: int) -> None:
         """Forget what no run can need; no event comes before a time."""
-        self.state.end_old_runs(oldest)
-        self.state.collect(oldest)
+        self.scan.state.end_old_runs(oldest)
+        self.scan.state.collect(oldest)
 
     def shorten(self, number: Any = None) -> None:
         """Drop events from the tape that no run has. number: the new number of each event, if they have others."""
-        self.tape.keep(self.state.renumber_events())
+        self.tape.keep(self.scan.state.renumber_events())
         if number is not None:
             self.tape.all[:] = number[self.tape.all]
