@@ -38,6 +38,28 @@ def typed(options: Options, events: int, domain: int = 1000) -> Path:
     return kept(options, f"typed-{domain}-{events}", lambda: parts(_part(events)))
 
 
+def logged(options: Options, events: int, domain: int = 100) -> Path:
+    """W2 with columns that conditions compute with: a number in a text, a text, and when something began and ended."""
+
+    def parts(size: int) -> Iterator[pa.Table]:
+        for part, begin in enumerate(range(0, events, size)):
+            count = min(size, events - begin)
+            rng = np.random.default_rng(20 + part)
+            table = _moved(workloads.typed(count, domain, seed=2 + part), begin).select(["ts", "type", "attr1"])
+            began = START + rng.integers(0, 86_400_000, count)
+            columns = {
+                "code": np.char.mod("%d", rng.integers(0, 100, count)),
+                "text": np.char.add(np.where(rng.random(count) < 0.1, "error ", "done "), "of a task"),
+                "began": _stamps(began),
+                "ended": _stamps(began + rng.integers(0, 3_600_000, count)),
+            }
+            for name, values in columns.items():
+                table = table.append_column(name, pa.array(values))
+            yield table
+
+    return kept(options, f"logged-{domain}-{events}", lambda: parts(_part(events)))
+
+
 def stock(options: Options, events: int, symbols: int = 1000) -> Path:
     """Prices that mostly rise, each symbol once in a while."""
 

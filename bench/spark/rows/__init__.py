@@ -6,6 +6,7 @@ from bench.harness import Figure
 from bench.spark.options import Options
 from bench.spark.rows.boundaries import boundaries
 from bench.spark.rows.changes import changes
+from bench.spark.rows.computed import computed
 from bench.spark.rows.direct import direct
 from bench.spark.rows.keyed import cesar, keyed
 from bench.spark.rows.many import many
@@ -20,6 +21,7 @@ ROWS: dict[str, Callable[[Options], Iterable[Figure]]] = {
     "many": many,
     "direct": direct,
     "pushdown": pushdown,
+    "computed": computed,
     "today": today,
     "slices": slices,
     "stream": streaming,
