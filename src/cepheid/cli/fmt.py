@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import click
 
 from cepheid.cli.errors import EXIT_CODES, EXIT_WRONG, note, warn
@@ -11,10 +9,7 @@ from cepheid.cli.query import read_query
 from cepheid.cli.streams import write_stdout
 from cepheid.errors import FileError, Span, UsageError
 from cepheid.language import parse, print_program
-
-# As in the grammar: a comment does not begin inside a string or a quoted name.
-_STRINGS = r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|‘[^’]*’|“[^”]*”|`(?:[^`]|``)+`"""
-_STRING_OR_COMMENT = re.compile(rf"(?P<string>{_STRINGS})|(?P<comment>/\*(?:.|\n)*?\*/|--[^\n]*)")
+from cepheid.language.lexis import OPAQUE, is_comment
 
 
 @click.command(epilog=EXIT_CODES)
@@ -66,7 +61,5 @@ def first_comment(text: str) -> Span | None:
     >>> first_comment("EVENT A a WHERE a.x = '--' -- why").excerpt
     '-- why'
     """
-    for token in _STRING_OR_COMMENT.finditer(text):
-        if token["comment"] is not None:
-            return Span(text, *token.span("comment"))
-    return None
+    spans = (opaque.span() for opaque in OPAQUE.finditer(text) if is_comment(opaque[0]))
+    return next((Span(text, *span) for span in spans), None)

@@ -1,5 +1,7 @@
 """Query texts: the grammar, from text to tree, and from tree to text.
 
+What all texts are made of, words, strings and comments, is in `lexis`, from which every reader has it.
+
 Lark parses SASE+ and automata by `grammar.lark`; `builder`, `expressions` and `automata` turn its parse tree into
 nodes. CESAR has a reader of its own in `algebra`. When a parse fails, `mistakes` makes the error, with advice for
 those who know SQL (`advice`, `habits`).

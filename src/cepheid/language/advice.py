@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from cepheid.errors import nearest
 from cepheid.language.habits import ANYWHERE, AT_THE_START, IN_CONDITIONS, IN_PATTERN
+from cepheid.language.lexis import masked
 
-# Brackets and words inside quotes and comments do not count.
-QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`|/\*.*?\*/|--[^\n]*", re.DOTALL)
 _CLAUSE = re.compile(r"\b(pattern|event|where|partition|within|having|return|output|ties)\b", re.IGNORECASE)
 _CLAUSES = {"WHERE", "PARTITION", "WITHIN", "HAVING", "RETURN", "OUTPUT", "TIES", "INTO"}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -48,7 +47,7 @@ _HABITS = {
 def advise(token: str, text: str, start: int, allowed: Collection[str]) -> Advice | None:
     """The advice for a token that the grammar does not allow, empty at the end of the text; None if there is none."""
     before, after = text[:start], text[start:]
-    bare = QUOTED.sub(lambda found: "'" + " " * (len(found[0]) - 2) + "'", before)
+    bare = masked(before, lambda opaque: "'" + " " * (len(opaque[0]) - 2) + "'")
     word = token.upper()
     for found in (
         _by_habit(bare, after),

@@ -9,7 +9,8 @@ from lark.tree import Meta
 
 from cepheid.errors import ParseError
 from cepheid.front.automata.registers import read_slot_type
-from cepheid.language.expressions import ExpressionBuilder, name_of
+from cepheid.language.expressions import ExpressionBuilder
+from cepheid.language.lexis import name_of
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import NULL
 from cepheid.pattern.tree.nodes import ArcClause, Assignment, Fires, RegisterSlot

@@ -11,7 +11,8 @@ from lark.tree import Meta
 from cepheid.errors import ParseError, PatternError, Span, did_you_mean
 from cepheid.language.automata import AutomatonBuilder
 from cepheid.language.elements import with_elements
-from cepheid.language.expressions import name_of, read_integer
+from cepheid.language.expressions import read_integer
+from cepheid.language.lexis import name_of
 from cepheid.pattern.binding.schema import MATCH_ID
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS, units_of

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
+from cepheid.language.lexis import WORD
 from cepheid.language.skeleton import BLOCK, HOLE, WHOLE
 from cepheid.pattern.tree.walk import MAX_DEPTH
 
@@ -150,7 +151,7 @@ def _is_one(part: str) -> bool:
 
 
 _TOKEN = re.compile(
-    r"(?P<word>[^\W\d]\w*)|(?P<value>\x00|\d[\w.]*)|(?P<open>[(\[])|(?P<close>[)\]])"
+    rf"(?P<word>{WORD.pattern})|(?P<value>\x00|\d[\w.]*)|(?P<open>[(\[])|(?P<close>[)\]])"
     r"|(?P<compare>==?|!=|<>|<=|>=|<|>|[≠≤≥])|(?P<and>∧|&&)|(?P<sign>\|\||::|[-+*/%!~¬∈])|(?P<or>∨|\|)"
     r"|(?P<dot>\.)|(?P<comma>,)|(?P<blank>\s+)|(?P<other>.)",
     re.DOTALL,

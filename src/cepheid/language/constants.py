@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.errors import CepheidError
-from cepheid.language.expressions import text_of
+from cepheid.language.lexis import text_of
 from cepheid.language.parser import parse_expression
 from cepheid.language.skeleton import Spelling, spellings
 from cepheid.pattern.expressions import types

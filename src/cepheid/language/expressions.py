@@ -13,6 +13,7 @@ from lark import Token, Transformer, v_args
 from lark.tree import Meta
 
 from cepheid.errors import ParseError, Span
+from cepheid.language.lexis import name_of, text_of
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions import types
 from cepheid.pattern.expressions.casts import read_type_name
@@ -23,19 +24,6 @@ from cepheid.pattern.tree.nodes import KeyColumn
 
 _COMPARISONS = {"==": "=", "<>": "!=", "≠": "!=", "^neq": "!=", "≤": "<=", "≥": ">="}
 _LATEX = {"neq": "!=", "ne": "!=", "leq": "<=", "le": "<=", "geq": ">=", "ge": ">="}
-_CLOSING = {"'": "'", '"': '"', "‘": "’", "“": "”"}
-
-
-def name_of(token: Token) -> str:
-    """A name without its back quotes."""
-    text = str(token)
-    return text[1:-1].replace("``", "`") if text.startswith("`") else text
-
-
-def text_of(token: str) -> str:
-    """A string without its quotes; a doubled quote stands for one."""
-    quote = token[0]
-    return str(token[1:-1]).replace(quote * 2, quote) if quote == _CLOSING[quote] else str(token[1:-1])
 
 
 @v_args(meta=True)

@@ -9,6 +9,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput
 
 from cepheid.errors import ParseError, Span, did_you_mean, nearest
 from cepheid.language.advice import advise
+from cepheid.language.lexis import unfinished
 from cepheid.pattern.tree.nodes import Strategy
 
 # The names of terminals in error messages.
@@ -54,8 +55,8 @@ def syntax_error(text: str, error: UnexpectedInput) -> ParseError:
     if isinstance(error, UnexpectedToken) and error.token.type != "$END":
         token = error.token
         start = token.start_pos or 0
-        if text.startswith("/*", start):
-            return ParseError("CEP103", "the comment is not closed", "close it with */", Span(text, start, start + 2))
+        if (wrong := unfinished(text, start)) is not None:
+            return wrong
         called = _STRATEGY.search(text[:start])
         if token == "{" and called:
             remedy = did_you_mean(called[1], [strategy.value for strategy in Strategy], "strategies")
@@ -65,17 +66,10 @@ def syntax_error(text: str, error: UnexpectedInput) -> ParseError:
     if isinstance(error, UnexpectedCharacters):
         position: Any = error.pos_in_stream  # lark declares None, and always sets it
         start = int(position)
-        rest = text[start:]
-        if rest.startswith("``"):
-            return ParseError(
-                "CEP103", "the name is empty", "write a name between the quotes", Span(text, start, start + 2)
-            )
-        if rest[0] in "'\"‘“`":
-            return ParseError(
-                "CEP103", "the quote is not closed", "add the closing quote", Span(text, start, start + 1)
-            )
-        found = re.match(r"\w+", rest)
-        word = found[0] if found else rest[0]
+        if (wrong := unfinished(text, start)) is not None:
+            return wrong
+        found = re.compile(r"\w+").match(text, start)
+        word = found[0] if found else text[start]
         return _advised(text, start, start + len(word), word, error)
     assert isinstance(error, UnexpectedToken | UnexpectedEOF)
     end = len(text.rstrip())

@@ -7,11 +7,10 @@ import re
 from lark.exceptions import UnexpectedInput, VisitError
 
 from cepheid.errors import CepheidError, ParseError, Span
-from cepheid.language.advice import QUOTED
 from cepheid.language.algebra.printed import without_latex
 from cepheid.language.algebra.reader import begins_algebra, read_algebra
-from cepheid.language.algebra.scanner import after_blanks
 from cepheid.language.builder import QueryBuilder
+from cepheid.language.lexis import OPAQUE, after_blanks, blanked, masked
 from cepheid.language.mistakes import syntax_error
 from cepheid.language.tables import grammar
 from cepheid.pattern.expressions.nodes import Expression
@@ -42,7 +41,7 @@ def parse(text: str) -> Program:
 
 
 _CESAR = re.compile(r"(?:\A|;|\*/|\n|\ufeff)\s*cesar\b", re.IGNORECASE)  # a hint: it may be in a comment
-_ENDS = re.compile(rf"{QUOTED.pattern}|;", re.DOTALL)
+_ENDS = re.compile(rf"{OPAQUE.pattern}|;")
 
 
 def _read(text: str, start: int = 0, end: int | None = None) -> Program:
@@ -118,7 +117,7 @@ def _moved(span: Span | None, text: str) -> Span | None:
 
 def _check_nesting(text: str) -> None:
     level = 0
-    for position, character in enumerate(QUOTED.sub(lambda found: " " * len(found[0]), text)):
+    for position, character in enumerate(masked(text, blanked)):
         if character in "([{":
             level += 1
             if level > MAX_DEPTH:

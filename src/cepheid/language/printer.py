@@ -9,6 +9,7 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from cepheid.front.automata.registers import REGISTER
+from cepheid.language.lexis import TYPE, WORD
 from cepheid.pattern.algebra.tree import algebra_of
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import spell
@@ -18,9 +19,7 @@ from cepheid.pattern.expressions.types import Kind, zone_of
 from cepheid.pattern.tree import nodes as tree
 from cepheid.pattern.tree.walk import walk
 
-_WORD = re.compile(r"[^\W\d]\w*\Z")
 _INDEXED = re.compile(r"[α-ωΑ-Ω]_|µ(?:_|\Z)")  # which CESAR reads as a letter with an index: θ_3 is θ3 there
-_TYPE = re.compile(r"[^\W\d]\w*(-\w+)*\Z")
 # Words that the grammar would read as something else where a bare name stands in an expression or as a variable.
 # Matched as the grammar does, which folds case beyond ASCII.
 _RESERVED = re.compile(
@@ -41,7 +40,7 @@ _NEXT_WORDS = re.compile("automaton|register|arc|epsilon|ignore|set|let|union", 
 def quote_name(name: str) -> str:
     """A name, in back quotes where it must be."""
     reserved = _RESERVED.fullmatch(name) or _NEXT_WORDS.fullmatch(name) or _INDEXED.match(name)
-    plain = _WORD.match(name) and not reserved
+    plain = WORD.fullmatch(name) and not reserved
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
@@ -49,7 +48,7 @@ def quote_type(name: str) -> str:
     """A type or set name: hyphens need no quotes there."""
     first, *rest = name.split("-")
     reserved = _RESERVED.fullmatch(first) or any(map(_INDEXED.match, [first, *rest]))
-    plain = _TYPE.match(name) and not reserved
+    plain = TYPE.fullmatch(name) and not reserved
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 
@@ -128,18 +127,18 @@ def _(node: ex.Attribute) -> Printed:
     # After a dot every word is a name.
     if not node.variable:  # of the event at hand, in FROM
         return Printed(quote_name(node.name), PRIMARY)
-    attribute = node.name if _WORD.match(node.name) else quote_name(node.name)
+    attribute = node.name if WORD.fullmatch(node.name) else quote_name(node.name)
     return Printed(f"{_indexed(node.variable, node.index)}.{attribute}", PRIMARY)
 
 
 @_print.register
 def _(node: ex.RegisterField) -> Printed:
-    return Printed(f"{REGISTER}.{node.name if _WORD.match(node.name) else quote_name(node.name)}", PRIMARY)
+    return Printed(f"{REGISTER}.{node.name if WORD.fullmatch(node.name) else quote_name(node.name)}", PRIMARY)
 
 
 @_print.register
 def _(node: ex.Field) -> Printed:
-    field = node.name if _WORD.match(node.name) else quote_name(node.name)
+    field = node.name if WORD.fullmatch(node.name) else quote_name(node.name)
     return Printed(f"{print_expression(node.operand)}.{field}", PRIMARY)
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from cepheid.language.lexis import OPAQUE
+
 HOLE = "\0"
 """What stands in a skeleton for a constant."""
 BLOCK = "\1"
@@ -26,7 +28,7 @@ _STRINGS = r"(?<=')[^']*'(?:'[^']*')*|(?<=\")[^\"]*\"(?:\"[^\"]*\")*"
 # A set of characters at the start lets the search skip all others quickly: sides are looked at after it.
 _CONSTANT = rf"[0-9'\"](?:(?<=\b[0-9])(?<!\.[0-9]){_NUMBER}|{_STRINGS})"
 _SIMPLE = re.compile(f"({_CONSTANT})")
-_ANY = re.compile(rf"(?P<constant>{_CONSTANT}|‘[^’]*’|“[^”]*”)|`(?:[^`]|``)*`|/\*.*?\*/|--[^\n]*", re.DOTALL)
+_ANY = re.compile(rf"(?P<constant>{_CONSTANT}|‘[^’]*’|“[^”]*”)|{OPAQUE.pattern}")
 _SPELLINGS = re.compile(
     r"(?P<integer>[0-9]{1,18})|(?P<decimal>[0-9]+\.[0-9]+)|(?P<exponent>[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+)"
 )

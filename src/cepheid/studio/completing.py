@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from cepheid.language.lexis import blanked, masked, name_of
 from cepheid.language.printer import quote_name, quote_type
 from cepheid.pattern.expressions.functions import BUILT_IN
 from cepheid.pattern.expressions.nodes import AGGREGATES
@@ -27,8 +28,7 @@ _DOT = re.compile(rf"{_NAME}(?:\[[^\]]*\])?\.(?:\w*|`[^`\n]*)\Z")
 _BRACKET = re.compile(r"(?<![\w\]`])\[[^\]\n]*\Z")
 _AMOUNT = re.compile(r"\b[0-9.]+\s+\w*\Z")
 _VALUE = re.compile(rf"({_NAME})\s*(?:=|!=|<>|IN\s*\([^)]*)\s*'((?:[^']|'')*)\Z", re.IGNORECASE)
-# What is complete, then what is not: a text that ends within one of them has nothing to complete.
-_CLOSED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|--[^\n]*\n|/\*.*?\*/", re.DOTALL)
+# A text that ends within one of these has nothing to complete; nor has one that ends in a comment.
 _OPEN = re.compile(r"'|\"|--|/\*")
 _CLAUSE = re.compile(
     r"\b(PATTERN|EVENT|WHERE|HAVING|RETURN|FROM|WITHIN|PARTITION|AUTOMATON|ARC|ON|WHEN|SET|CESAR)\b", re.IGNORECASE
@@ -70,13 +70,19 @@ def complete(text: str, at: int, facts: Facts | None) -> Completions:
     before = text[:at]
     value = _VALUE.search(before)
     if value is not None:
-        return Completions(at - len(value[2]), tuple(values(_unquoted(value[1]), facts)))
-    rest = _CLOSED.sub(lambda closed: " " * len(closed[0]), before)
+        return Completions(at - len(value[2]), tuple(values(name_of(value[1]), facts)))
+    rest = masked(before, _closed)
     if _OPEN.search(rest):
         return Completions(at, ())
     word = _WORD.search(rest)
     start = at if word is None else word.start()
     return fitting(before, start, _possible(text, before, facts))
+
+
+def _closed(opaque: re.Match[str]) -> str:
+    """Blanks in the place of what is complete: a comment that the text ends in is not."""
+    in_comment = opaque[0].startswith("--") and opaque.end() == len(opaque.string)
+    return opaque[0] if in_comment else blanked(opaque)
 
 
 def fitting(before: str, start: int, possible: Iterable[Completion]) -> Completions:
@@ -147,7 +153,3 @@ def values(attribute: str, facts: Facts | None) -> Iterator[Completion]:
     for value in () if column is None else column.samples:
         if isinstance(value, str):
             yield Completion(value, "value", attribute, value.replace("'", "''"))
-
-
-def _unquoted(name: str) -> str:
-    return name[1:-1].replace("``", "`") if name.startswith("`") else name

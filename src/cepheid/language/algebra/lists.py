@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from cepheid.errors import ParseError, Span, did_you_mean
-from cepheid.language.algebra.scanner import NAME, Scanner
+from cepheid.language.algebra.scanner import Scanner
 from cepheid.language.algebra.values import ValueReader
+from cepheid.language.lexis import NAME
 from cepheid.pattern.algebra.tree import Add, Item, Let, Operator, Rename, Renaming, Term
 from cepheid.pattern.algebra.walk import rewrite_operators
 from cepheid.pattern.expressions import nodes as ex

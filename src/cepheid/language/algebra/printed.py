@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from cepheid.language.advice import QUOTED
+from cepheid.language.lexis import OPAQUE
 
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "zeta": "ζ", "eta": "η",
@@ -49,9 +49,9 @@ def without_latex(text: str) -> str:
         return text
     parts: list[str] = []
     end = 0
-    for quoted in QUOTED.finditer(text):
-        parts += [_plain(text[end : quoted.start()]), quoted[0]]
-        end = quoted.end()
+    for opaque in OPAQUE.finditer(text):
+        parts += [_plain(text[end : opaque.start()]), opaque[0]]
+        end = opaque.end()
     return "".join([*parts, _plain(text[end:])])
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from cepheid.errors import ParseError
 from cepheid.language.algebra import slips
 from cepheid.language.algebra.lists import ASSIGN, Entry, LetDraft, ListReader, with_lists
-from cepheid.language.algebra.scanner import NAME, Scanner
+from cepheid.language.algebra.scanner import Scanner
 from cepheid.language.algebra.values import ValueReader
 from cepheid.language.algebra.words import LETTERS, OPERATOR
+from cepheid.language.lexis import NAME
 from cepheid.pattern.algebra.tree import (
     Algebra,
     Apply,

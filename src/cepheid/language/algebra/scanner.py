@@ -6,23 +6,14 @@ import re
 from typing import NoReturn
 
 from cepheid.errors import ParseError, Span
-from cepheid.language.advice import QUOTED
+from cepheid.language.lexis import BLANKS, NAME, WORD, after_blanks, is_comment, masked, name_of, shown_at, unfinished
 
-BLANKS = re.compile(r"(?:[\s\ufeff]+|/\*.*?\*/|--[^\n]*)*", re.DOTALL)
-WORD = re.compile(r"[^\W\d]\w*")
 UNKNOWN_COMMAND = r"this command of LaTeX is unknown: operators are \sigma \pi \rho \alpha \mu \circ \cup, or words"
-NAME = re.compile(r"`(?:[^`]|``)+`|[^\W\d]\w*")
-
-
-def after_blanks(text: str, position: int, limit: int | None = None) -> int:
-    """The place after blanks and comments."""
-    found = BLANKS.match(text, position, len(text) if limit is None else limit)
-    return found.end() if found else position
 
 
 def _mask(found: re.Match[str]) -> str:
     text = found[0]
-    if text.startswith(("--", "/*")):
+    if is_comment(text):
         return re.sub(r"[^\n]", " ", text)
     return text[0] + "x" * (len(text) - 2) + text[-1]
 
@@ -62,10 +53,8 @@ class Scanner:
 
     def name(self) -> str | None:
         """A name, without its back quotes."""
-        found = self.take(NAME)
-        if found is None:
-            return None
-        return found[0][1:-1].replace("``", "`") if found[0].startswith("`") else found[0]
+        name = self.take(NAME)
+        return None if name is None else name_of(name[0])
 
     def place(self) -> int:
         """Where the next thing stands."""
@@ -91,7 +80,7 @@ class Scanner:
     def masked(self) -> str:
         """The text with blanks in the place of comments and letters in quotes: brackets there do not count."""
         if self._masked is None or self._masked[0] is not self.plain:
-            self._masked = self.plain, QUOTED.sub(_mask, self.plain)
+            self._masked = self.plain, masked(self.plain, _mask)
         return self._masked[1]
 
     def is_open(self, end: int) -> bool:
@@ -107,21 +96,13 @@ class Scanner:
     def unexpected(self, remedy: str) -> NoReturn:
         """Refuse what stands here."""
         start = self.place()
-        rest = self.plain[start : self.limit]
-        if not rest:
+        if start >= self.limit:
             self.fail(
                 "unexpected end of the query" if self.limit == len(self.plain) else "something is missing", remedy
             )
-        if rest.startswith("/*"):
-            raise ParseError("CEP103", "the comment is not closed", "close it with */", self.span(start, start + 2))
-        if rest.startswith("``"):
-            raise ParseError(
-                "CEP103", "the name is empty", "write a name between the quotes", self.span(start, start + 2)
-            )
-        if rest[0] in "'\"‘“`" and not re.match(r"'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`", rest):
-            raise ParseError("CEP103", "the quote is not closed", "add the closing quote", self.span(start, start + 1))
-        found = re.match(r"\w+|\\\w+|:=|->|[<>=!]+|'[^']*'|\"[^\"]*\"|‘[^’]*’|“[^”]*”|`[^`]*`", rest)
-        shown = found[0] if found else rest[0]
+        if (error := unfinished(self.plain[: self.limit], start, self.text)) is not None:
+            raise error
+        shown = shown_at(self.plain, start, self.limit)
         if shown.startswith("\\"):
             remedy = UNKNOWN_COMMAND
         self.fail(f"unexpected '{shown}'", remedy, start, start + len(shown))

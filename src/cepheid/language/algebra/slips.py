@@ -6,9 +6,10 @@ import re
 from typing import NoReturn
 
 from cepheid.errors import ParseError, Span, nearest
-from cepheid.language.algebra.scanner import Scanner, after_blanks
+from cepheid.language.algebra.scanner import Scanner
 from cepheid.language.algebra.values import ValueReader
 from cepheid.language.algebra.words import LETTERS, OPERATORS
+from cepheid.language.lexis import after_blanks
 from cepheid.pattern.expressions.durations import UNITS
 
 _FORMS = {

@@ -9,9 +9,10 @@ from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 
 from cepheid.errors import CepheidError, ParseError, nearest
-from cepheid.language.algebra.scanner import UNKNOWN_COMMAND, WORD, Scanner
+from cepheid.language.algebra.scanner import UNKNOWN_COMMAND, Scanner
 from cepheid.language.elements import as_elements
 from cepheid.language.expressions import ExpressionBuilder
+from cepheid.language.lexis import WORD
 from cepheid.language.mistakes import syntax_error
 from cepheid.language.tables import grammar
 from cepheid.pattern.expressions.durations import NANOSECONDS
