@@ -18,14 +18,17 @@ OUT = {
     "lane": (r"\blanes?\b", 95),  # partition; time lines draw lanes, and snapshots have the word
     "let go of": (r"\blet(s|ting)? (\w+ ){0,2}?go\b", 12),  # drop, release
     "met": (r"\bmet\b", 29),  # found, seen, passed
-    "number": (r"\b(numbered|numbering)\b|\b(to number|Numbers?) (the|each|every|all|them)\b", 61),  # index
+    "number": (r"\b(numbered|numbering)\b|\b(to number|Numbers?) (the|each|every|all|them)\b", 60),  # index
     "take back": (r"\b(take|takes|taken|taking|took) (\w+ ){0,2}?back\b", 40),  # retract
     "take up": (r"\b(take|takes|taken|taking|took) (\w+ )?up\b", 10),  # restore
     "tell": (r"\b(tell|tells|telling|told)\b(?! apart)", 428),  # report, say
     "that it is": (r"\bthat (it|they) (is|are)\b", 50),  # a noun
 }
 # Local names that say nothing of what they hold, and how many assignments may have them.
-NAMES = {"found": 842, "given": 150, "now": 90, "one": 466, "own": 230, "told": 63}
+NAMES = {"found": 838, "given": 150, "now": 90, "one": 466, "own": 230, "told": 63}
+
+# Places where a value has no type: only libraries without types justify it (pyarrow, pandas, py4j, llvmlite).
+ANY = 1381
 
 # `from cepheid… import A as B`, where A is not a module: another thing has its name. Modules: each has one short name.
 RENAMED = 17
@@ -55,6 +58,12 @@ def assigned(path: Path) -> Iterator[str]:
                 yield name
 
 
+def anys(path: Path) -> int:
+    """How often a file says `Any`, but for its imports."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return sum(len(re.findall(r"\bAny\b", line)) for line in lines if " import " not in line)
+
+
 def renamed(path: Path) -> Iterator[tuple[str, str]]:
     """What a file imports from the package under another name."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -74,6 +83,10 @@ def test_that_a_word_is_on_its_way_out(word: str) -> None:
 def test_that_local_names_say_what_they_hold() -> None:
     counts = Counter(name for path in SOURCES for name in assigned(path))
     assert {name: counts[name] for name, most in NAMES.items() if counts[name] > most} == {}
+
+
+def test_that_values_have_types() -> None:
+    assert sum(map(anys, SOURCES)) <= ANY
 
 
 def test_that_no_two_classes_share_a_name() -> None:

@@ -88,11 +88,11 @@ class TextConstants:
         self._read: dict[ConstantReader, dict[int, Literal | None]] = {}
 
     @cached_property
-    def _integers(self) -> Any:
+    def _integers(self) -> np.ndarray:
         return self._as(np.int64, int, Spelling.INTEGER)
 
     @cached_property
-    def _floats(self) -> Any:
+    def _floats(self) -> np.ndarray:
         return self._as(np.float64, float, Spelling.DECIMAL, Spelling.EXPONENT)
 
     @cached_property
@@ -101,7 +101,7 @@ class TextConstants:
         texts = (text_of(c) if q else None for c, q in zip(self.written, quoted.tolist(), strict=True))
         return pa.array(texts, pa.string())
 
-    def _as(self, dtype: Any, read: Any, *spellings: Spelling) -> Any:
+    def _as(self, dtype: Any, read: Any, *spellings: Spelling) -> np.ndarray:
         values = np.zeros(len(self.written), dtype)
         places = np.flatnonzero(np.isin(self.spellings, spellings))
         values[places] = [read(self.written[place]) for place in places.tolist()]
@@ -114,7 +114,7 @@ class TextConstants:
             read[code] = reader.read(self.written[code])
         return read[code]
 
-    def types(self, reader: ConstantReader, codes: Any) -> tuple[list[str | None], Any]:
+    def types(self, reader: ConstantReader, codes: np.ndarray) -> tuple[list[str | None], Any]:
         """The types that constants have at a place, and for each constant which of them; None: it can't be read.
 
         Durations and moments are of one type each, whatever the finest of their units.
@@ -127,7 +127,7 @@ class TextConstants:
         known = list(dict.fromkeys(kinds))
         return known, np.array([known.index(kind) for kind in kinds], np.int64)[of_each]
 
-    def column(self, reader: ConstantReader, codes: Any) -> pa.Array:
+    def column(self, reader: ConstantReader, codes: np.ndarray) -> pa.Array:
         """The constants at a place, all of one type."""
         sign = reader.sign
         if sign is not None:

@@ -106,7 +106,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
             return self.number_literal(-operand.value, operand.type, self.span(meta))  # type: ignore[operator]
         return ex.Minus(operand, span=self.span(meta))
 
-    def number_literal(self, value: Any, type_: types.Type, span: Span) -> ex.Literal:
+    def number_literal(self, value: float, type_: types.Type, span: Span) -> ex.Literal:
         if type_ is types.INT and not -(2**63) <= value <= 2**63 - (not self.has_minus(span)):
             raise _too_large(value, span)
         return ex.Literal(value, type_, span=span)

@@ -50,7 +50,7 @@ class Frame:
     program: Program
     text: str
     key: str
-    texts: Any
+    texts: np.ndarray
     columns: Mapping[str, pa.Array]
 
 
@@ -69,7 +69,7 @@ class Conjunct:
     conditions: tuple[ex.Expression, ...]
     text: str
     key: str
-    texts: Any
+    texts: np.ndarray
     columns: Mapping[str, pa.Array]
 
 
@@ -84,11 +84,11 @@ class Framed:
     frames: tuple[Frame, ...]
     conjuncts: tuple[Conjunct, ...]
     wrong: tuple[WrongTexts, ...]
-    frame: Any
-    frame_row: Any
-    first: Any
-    conjunct: Any
-    conjunct_row: Any
+    frame: np.ndarray
+    frame_row: np.ndarray
+    first: np.ndarray
+    conjunct: np.ndarray
+    conjunct_row: np.ndarray
 
     def program_of(self, text: int) -> Program:
         """The program of one text, as the parser would give it."""
@@ -102,7 +102,7 @@ class Framed:
             )
         return with_conditions(with_constants(frame.program, _row(frame.columns, self.frame_row[text])), blocks)
 
-    def only(self, texts: Any) -> Framed:
+    def only(self, texts: np.ndarray) -> Framed:
         """The same of some texts, by their numbers, which are ascending: they have other numbers then."""
         place = np.full(len(self.frame), -1)
         place[texts] = np.arange(len(texts))
@@ -148,7 +148,7 @@ class Framed:
         return found
 
 
-def _taken(columns: Mapping[str, pa.Array], rows: Any) -> dict[str, pa.Array]:
+def _taken(columns: Mapping[str, pa.Array], rows: np.ndarray) -> dict[str, pa.Array]:
     return {name: column.take(pa.array(rows)) for name, column in columns.items()}
 
 
@@ -243,7 +243,7 @@ def frames_of(found: Cut, known: KnownDrafts | None = None) -> Framed:
     return _framed(found, constants, conditions, frames, conjuncts, odd)
 
 
-def _is_read(framed: Framed, written: Sequence[str], texts: Any, odd: Any, sound: set[str]) -> bool:
+def _is_read(framed: Framed, written: Sequence[str], texts: np.ndarray, odd: np.ndarray, sound: set[str]) -> bool:
     """Whether a text of a frame is what the parser makes of it as a whole: not if a word is not what it seemed."""
     text = next((text for text in texts.tolist() if not odd[text]), None)
     if text is None:
@@ -314,11 +314,11 @@ class _Conditions:
         self.key = np.array(which, np.int64)[at]
         self.constant = found.first[self.text] + np.array(offset, np.int64)[at]
 
-    def texts_of_frames(self) -> list[Any]:
+    def texts_of_frames(self) -> list[np.ndarray]:
         """For each frame the numbers of its texts."""
         return groups(self.frame_of_skeleton[self.found.skeleton], len(self.frames))
 
-    def frame_codes(self, frame: int, texts: Any) -> Any:
+    def frame_codes(self, frame: int, texts: np.ndarray) -> Any:
         """The constants of a frame itself: a row for each text."""
         skeletons, row = np.unique(self.found.skeleton[texts], return_inverse=True)
         own = np.array([self.own_constants[skeleton] for skeleton in skeletons.tolist()], np.int64)
@@ -328,7 +328,7 @@ class _Conditions:
         """For each conjunct the places where it stands."""
         return list(zip(self.keys, groups(self.key, len(self.keys)), strict=True))
 
-    def codes_at(self, key: _Key, places: Any) -> Any:
+    def codes_at(self, key: _Key, places: np.ndarray) -> Any:
         """The constants of a conjunct: a row for each place."""
         return self.found.codes[self.constant[places][:, None] + np.arange(key.text.count(HOLE))]
 
@@ -423,7 +423,7 @@ def _framed(
     conditions: _Conditions,
     frames: Mapping[str, list[SkeletonTexts]],
     conjuncts: Mapping[str, list[tuple[SkeletonTexts, _FrameReader, int]]],
-    odd: Any,
+    odd: np.ndarray,
 ) -> Framed:
     """Everything by the numbers of the texts."""
     count, places = len(found.texts), len(conditions.text)

@@ -56,23 +56,23 @@ class Cut:
 
     texts: Sequence[str]
     skeletons: tuple[str, ...]
-    skeleton: Any
+    skeleton: np.ndarray
     constants: tuple[str, ...]
-    codes: Any
-    first: Any
+    codes: np.ndarray
+    first: np.ndarray
 
-    def codes_of(self, texts: Any) -> Any:
+    def codes_of(self, texts: np.ndarray) -> Any:
         """The constants of texts of one skeleton: a row for each text."""
         starts = self.first[texts]
         count = self.first[texts[0] + 1] - starts[0]
         return self.codes[starts[:, None] + np.arange(count)]
 
-    def by_skeleton(self) -> list[Any]:
+    def by_skeleton(self) -> list[np.ndarray]:
         """For each skeleton the numbers of its texts, ascending."""
         return groups(self.skeleton, len(self.skeletons))
 
 
-def groups(numbers: Any, count: int) -> list[Any]:
+def groups(numbers: np.ndarray, count: int) -> list[np.ndarray]:
     """For each number below `count` the places that have it, ascending."""
     small = numbers.astype(np.uint16) if count < 1 << 16 else numbers  # which are sorted by counting
     order = np.argsort(small, kind="stable")
@@ -83,7 +83,7 @@ def groups(numbers: Any, count: int) -> list[Any]:
 class _Numbers(dict[Any, int]):
     """Numbers things in the order in which they are first asked for."""
 
-    def __missing__(self, key: Any) -> int:
+    def __missing__(self, key: str) -> int:
         self[key] = number = len(self)
         return number
 
@@ -146,7 +146,7 @@ def pieces_of(text: str) -> list[str]:
     return [*pieces, text[end:]]
 
 
-def spellings(constants: Iterable[str]) -> Any:
+def spellings(constants: Iterable[str]) -> np.ndarray:
     """The spelling of each constant."""
     return np.fromiter(map(_spelling, constants), np.int8)
 

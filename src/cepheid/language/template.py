@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +34,7 @@ class TextTemplate:
 
     program: Program
     text: str
-    texts: Any
+    texts: np.ndarray
     columns: Mapping[str, pa.Array]
 
     def program_of(self, row: int) -> Program:
@@ -47,7 +46,7 @@ class TextTemplate:
 class WrongTexts:
     """Texts that have the same error: that of the first; `error_of` tells that of each."""
 
-    texts: Any
+    texts: np.ndarray
     error: CepheidError
 
     def error_of(self, text: str) -> CepheidError:
@@ -107,7 +106,7 @@ class DraftSource:
     make: Callable[[int], TextDraft]
     known: KnownDrafts
 
-    def draft(self, place: int, codes: Any, constants: TextConstants) -> TextDraft:
+    def draft(self, place: int, codes: np.ndarray, constants: TextConstants) -> TextDraft:
         """The draft of the text at a place, whose constants are given by their numbers."""
         if self.key[0].startswith(WHOLE):  # which says nothing of the text
             return self.make(place)
@@ -121,11 +120,11 @@ class SkeletonTexts:
     """Texts with one skeleton that differ in constants that are parameters alone."""
 
     draft: TextDraft
-    places: Any
-    codes: Any
+    places: np.ndarray
+    codes: np.ndarray
     kinds: tuple[str, ...]
 
-    def only(self, rows: Any) -> SkeletonTexts:
+    def only(self, rows: np.ndarray) -> SkeletonTexts:
         """Some of the texts."""
         return replace(self, places=self.places[rows], codes=self.codes[rows])
 
@@ -136,7 +135,7 @@ class SkeletonTexts:
 
 
 def parts_of(
-    places: Any, codes: Any, constants: TextConstants, source: DraftSource
+    places: np.ndarray, codes: np.ndarray, constants: TextConstants, source: DraftSource
 ) -> Iterator[SkeletonTexts | WrongTexts]:
     """Texts with one skeleton, split by the constants that shape them and by the types of the others."""
     for same in _by_rows(constants.spellings[codes]):
@@ -144,7 +143,7 @@ def parts_of(
 
 
 def _shaped(
-    places: Any, codes: Any, constants: TextConstants, source: DraftSource
+    places: np.ndarray, codes: np.ndarray, constants: TextConstants, source: DraftSource
 ) -> Iterator[SkeletonTexts | WrongTexts]:
     while len(places):
         try:
@@ -163,7 +162,7 @@ def _shaped(
         return
 
 
-def _by_digits(error: CepheidError, spellings: Any) -> bool:
+def _by_digits(error: CepheidError, spellings: np.ndarray) -> bool:
     """Whether an error may be one of the digits: 1.2.3 is no number, and 10,00 is none of CESAR, but 10,000 is."""
     return error.span is None or _GROUPS.search(error.span.text) is not None or Spelling.OTHER in spellings
 
@@ -172,7 +171,7 @@ _GROUPS = re.compile(r"\d(?:,|\{,\})\d")
 
 
 def _typed(
-    places: Any, codes: Any, constants: TextConstants, found: TextDraft, source: DraftSource
+    places: np.ndarray, codes: np.ndarray, constants: TextConstants, found: TextDraft, source: DraftSource
 ) -> Iterator[SkeletonTexts | WrongTexts]:
     """Split by the types of the constants; a text with one that can't be read is on its own."""
     read = [(at, reader) for at, reader in enumerate(found.readers) if reader is not None]
@@ -195,7 +194,7 @@ def _typed(
                 yield SkeletonTexts(alone, places[place : place + 1], codes[place : place + 1], ())
 
 
-def _by_rows(table: Any) -> list[Any]:
+def _by_rows(table: np.ndarray) -> list[np.ndarray]:
     """The rows of a table that are equal to each other, those of the first row first."""
     if len(table) < 2 or not (table != table[0]).any():
         return [np.arange(len(table))]
@@ -207,7 +206,7 @@ def _by_rows(table: Any) -> list[Any]:
     return sorted(parts, key=lambda part: int(part[0]))
 
 
-def joined(parts: Sequence[SkeletonTexts], constants: TextConstants) -> tuple[Any, dict[str, pa.Array]]:
+def joined(parts: Sequence[SkeletonTexts], constants: TextConstants) -> tuple[np.ndarray, dict[str, pa.Array]]:
     """The places of parts of one template, ascending, and their constants as columns."""
     places = np.concatenate([part.places for part in parts])
     order = np.argsort(places, kind="stable")
@@ -219,7 +218,7 @@ def joined(parts: Sequence[SkeletonTexts], constants: TextConstants) -> tuple[An
     return places[order], columns
 
 
-def _nth(part: SkeletonTexts, number: int) -> tuple[ConstantReader, Any]:
+def _nth(part: SkeletonTexts, number: int) -> tuple[ConstantReader, np.ndarray]:
     at, reader = [(at, reader) for at, reader in enumerate(part.draft.readers) if reader is not None][number]
     return reader, part.codes[:, at]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +106,7 @@ def _variants(template: Template, rules: Rules) -> Iterator[Rules]:
     if not shaped:
         yield rules
         return
-    codes: Any = np.zeros(len(rules), np.int64)
+    codes: np.ndarray = np.zeros(len(rules), np.int64)
     for name in shaped:
         column = rules.constants.column(constant_column(name)).combine_chunks()
         coded = column.dictionary_encode("encode")

@@ -44,7 +44,7 @@ def match_each(
 
 def match_alone(query: Query, events: pa.Table, lifetime: Lifetime) -> Matches:
     """The matches of a query on the events of its lifetime; absences count that are decided by its end."""
-    times: Any = ticks(make_schema(events.schema, query.compiled.roles), events)
+    times: np.ndarray = ticks(make_schema(events.schema, query.compiled.roles), events)
     seen, _ = lifetime.events(events, times)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)

@@ -20,14 +20,14 @@ from cepheid.language.constants import as_literal
 from cepheid.language.template import with_constants
 
 
-def same_rules(wanted: RuleSet, known: RuleSet, index: IdIndex, alive: Any) -> tuple[Any, Any]:
+def same_rules(wanted: RuleSet, known: RuleSet, index: IdIndex, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The numbers of wanted rules that are among the known ones, and their numbers there.
 
     index: of the ids of the known rules; alive: which of these count, by number.
     """
     marks = [mark_of(template, known.roles) for template in known.templates]
-    own: list[Any] = [np.zeros(0, np.int64)]
-    other: list[Any] = [np.zeros(0, np.int64)]
+    own: list[np.ndarray] = [np.zeros(0, np.int64)]
+    other: list[np.ndarray] = [np.zeros(0, np.int64)]
     if wanted.ids.type != known.ids.type or wanted.roles != known.roles:
         return own[0], other[0]
     for some in wanted.rules:
@@ -74,13 +74,13 @@ def _programs(template: Template, rules: Rules) -> Iterator[str]:
         yield repr(with_constants(template.program, constants))
 
 
-def _equal_programs(one: Iterator[str], other: Iterator[str]) -> Any:
+def _equal_programs(one: Iterator[str], other: Iterator[str]) -> np.ndarray:
     return np.flatnonzero([first == second for first, second in zip(one, other, strict=True)])
 
 
-def _equal_rows(one: Rules, other: Rules) -> Any:
+def _equal_rows(one: Rules, other: Rules) -> np.ndarray:
     """Which rules have the same constants; NULL is the same as NULL, and NaN as NaN."""
-    equal: Any = np.ones(len(one), bool)
+    equal: np.ndarray = np.ones(len(one), bool)
     for first, second in zip(one.constants.columns, other.constants.columns, strict=True):
         equal &= _equal(first, second)
     return np.flatnonzero(equal)
@@ -98,7 +98,7 @@ def _equal(first: pa.ChunkedArray, second: pa.ChunkedArray) -> Any:
     return same.combine_chunks().to_numpy(zero_copy_only=False)
 
 
-def only(rules: RuleSet, numbers: Any) -> RuleSet:
+def only(rules: RuleSet, numbers: np.ndarray) -> RuleSet:
     """Some rules, numbered from 0 in their order."""
     wanted = np.sort(numbers)
     kept = rules.without(np.setdiff1d(np.arange(len(rules.ids)), wanted))

@@ -53,7 +53,7 @@ def _is_common(frame: Frame, found: Cut) -> bool:
 
 
 def rules_of_frame(
-    framed: Framed, number: int, texts: Sequence[str], numbers: Any, name: Any, options: SharedOptions
+    framed: Framed, number: int, texts: Sequence[str], numbers: np.ndarray, name: str | int, options: SharedOptions
 ) -> tuple[Template, Rules]:
     """A template for the texts of a frame, and these. numbers: of the rules, by text."""
     frame = framed.frames[number]
@@ -121,7 +121,7 @@ class _Checked:
                 yield from self._wrong_in_frame(frame, self.framed.conjuncts[number], rows, check)
 
     def _wrong_in_frame(
-        self, frame: Frame, conjunct: Conjunct, rows: Any, check: _Check
+        self, frame: Frame, conjunct: Conjunct, rows: np.ndarray, check: _Check
     ) -> Iterator[tuple[Any, CepheidError]]:
         key = frame.key, conjunct.key
         if key not in self.sound and not _is_sound(conjunct, rows, check):
@@ -148,7 +148,7 @@ def _checking(program: Program, check: Callable[[Program], CepheidError | None])
     return lambda blocks: check(with_conditions(program, {**empty, **blocks}))
 
 
-def _is_sound(conjunct: Conjunct, rows: Any, check: _Check) -> bool:
+def _is_sound(conjunct: Conjunct, rows: np.ndarray, check: _Check) -> bool:
     """Whether a condition is right with any constants: a text may be read as a time in one, and be none in another."""
     first, strings = _first(conjunct, rows)
     nothing = {name: ex.Literal(_NO_TIME, first[name].type) for name in strings}
@@ -157,13 +157,13 @@ def _is_sound(conjunct: Conjunct, rows: Any, check: _Check) -> bool:
     return not strings or check(_written(conjunct, {**first, **nothing})) is None
 
 
-def _first(conjunct: Conjunct, rows: Any) -> tuple[dict[str, ex.Literal], list[str]]:
+def _first(conjunct: Conjunct, rows: np.ndarray) -> tuple[dict[str, ex.Literal], list[str]]:
     """The constants of the first of some rows, and which of them are texts."""
     first = {name: as_literal(column, int(rows[0])) for name, column in conjunct.columns.items()}
     return first, [name for name, column in conjunct.columns.items() if pa.types.is_string(column.type)]
 
 
-def _wrong_conditions(conjunct: Conjunct, rows: Any, check: _Check) -> Iterator[tuple[Any, CepheidError]]:
+def _wrong_conditions(conjunct: Conjunct, rows: np.ndarray, check: _Check) -> Iterator[tuple[Any, CepheidError]]:
     """The texts in which a condition is wrong that is not sound."""
     first, strings = _first(conjunct, rows)
     error = check(_written(conjunct, first))

@@ -16,19 +16,19 @@ from cepheid.engine.encoding.arrow import from_numpy, to_numpy
 class _Part:
     """Hashes, ascending, and the number of the rule of each, counted from the first; None: as they stand."""
 
-    hashes: Any
+    hashes: np.ndarray
     first: int
     order: Any
 
     @classmethod
-    def of(cls, hashes: Any, first: int) -> _Part:
+    def of(cls, hashes: np.ndarray, first: int) -> _Part:
         """Of rules side by side."""
         if (hashes[1:] >= hashes[:-1]).all():
             return cls(hashes, first, None)
         order = np.argsort(hashes, kind="stable").astype(np.int32)
         return cls(hashes[order], first, order)
 
-    def numbers(self, places: Any) -> Any:
+    def numbers(self, places: np.ndarray) -> np.ndarray:
         """The numbers of rules by the places of their hashes."""
         return self.first + (places if self.order is None else self.order[places].astype(np.int64))
 
@@ -37,7 +37,7 @@ class _Part:
         hashes = np.concatenate([self._in_order(), more._in_order()])
         return _Part.of(hashes, self.first)
 
-    def _in_order(self) -> Any:
+    def _in_order(self) -> np.ndarray:
         """The hashes in the order of the rules."""
         if self.order is None:
             return self.hashes
@@ -60,7 +60,7 @@ class IdIndex:
             one, other = self._parts[-2:]
             self._parts[-2:] = [one.followed_by(other)]
 
-    def find(self, asked: pa.Array, known: pa.Array) -> tuple[Any, Any]:
+    def find(self, asked: pa.Array, known: pa.Array) -> tuple[np.ndarray, np.ndarray]:
         """The places of asked ids that are known, and the number of the rule of each. known: the ids of all rules."""
         hashes = _hashes(asked)
         found = [_found(hashes, part) for part in self._parts]
@@ -72,7 +72,7 @@ class IdIndex:
         return places[equal], numbers[equal]
 
 
-def _found(asked: Any, part: _Part) -> tuple[Any, Any]:
+def _found(asked: np.ndarray, part: _Part) -> tuple[np.ndarray, np.ndarray]:
     """The places of hashes that are there, and the numbers that each has."""
     low, high = np.searchsorted(part.hashes, asked, "left"), np.searchsorted(part.hashes, asked, "right")
     counts = high - low
@@ -81,7 +81,7 @@ def _found(asked: Any, part: _Part) -> tuple[Any, Any]:
     return places, part.numbers(begins + np.arange(len(places)))
 
 
-def _hashes(ids: pa.Array) -> Any:
+def _hashes(ids: pa.Array) -> np.ndarray:
     if pa.types.is_integer(ids.type) and not ids.null_count:
         return to_numpy(ids)
     return np.fromiter(map(hash, ids.to_pylist()), np.int64, len(ids))

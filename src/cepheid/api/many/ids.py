@@ -62,5 +62,5 @@ def check_ids(ids: pa.Array, problems: Problems, remedy: str) -> None:
             problems.add(again, InputError(BAD_RULES, "its id is there already", remedy))
 
 
-def _null(ids: pa.Array) -> Any:
+def _null(ids: pa.Array) -> np.ndarray:
     return np.asarray(ids.is_null().to_numpy(zero_copy_only=False))

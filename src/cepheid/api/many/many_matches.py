@@ -59,7 +59,7 @@ class ManyMatches:
         return len(self)
 
     @cached_property
-    def _order(self) -> tuple[Any, Any, Any]:
+    def _order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each match, in order: in which part it is, its place there, and the number of its rule."""
         parts = np.repeat(np.arange(len(self._found)), [len(one.numbers) for one in self._found])
         places = np.concatenate([np.arange(len(one.numbers)) for one in self._found] or [np.zeros(0, np.int64)])
@@ -255,7 +255,7 @@ class MatchesByTemplate(Mapping[Any, ManyMatches]):
         self._matches = matches
         self._places = {matches.rules.templates[number].name: number for number in matches.templates}
 
-    def __getitem__(self, name: Any) -> ManyMatches:
+    def __getitem__(self, name: str) -> ManyMatches:
         if name not in self._places:
             remedy = did_you_mean(str(name), map(str, self._places), "templates")
             raise KeyError(f"there is no template {name!r}: {remedy}")
@@ -271,6 +271,6 @@ class MatchesByTemplate(Mapping[Any, ManyMatches]):
         return f"{{{', '.join(f'{name!r}: {found!r}' for name, found in self.items())}}}"
 
 
-def _taken(matches: Matches, places: Any) -> Matches:
+def _taken(matches: Matches, places: np.ndarray) -> Matches:
     """Some matches, by their places."""
     return matches.with_found(matches.found.take(np.asarray(places, np.int64)))

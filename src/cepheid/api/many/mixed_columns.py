@@ -28,7 +28,7 @@ class Mixed:
     """
 
     parts: tuple[pa.ChunkedArray, ...]
-    part: Any
+    part: np.ndarray
     wrong: tuple[tuple[int, InputError], ...]
 
 
@@ -51,7 +51,7 @@ class RuleTable:
             remedy = f"give '{name}' values of one type: most rules have {column.parts[0].type}"
             problems.add([row], InputError(code, message, remedy))
 
-    def tell_wrong(self, names: Sequence[str], rows: Any, problems: Problems) -> None:
+    def tell_wrong(self, names: Sequence[str], rows: np.ndarray, problems: Problems) -> None:
         """What is wrong with values of some columns, in some rows."""
         wanted = set(rows.tolist()) if self.mixed else set()
         for name in names:
@@ -59,7 +59,7 @@ class RuleTable:
                 if row in wanted:
                     problems.add([row], error)
 
-    def alike(self, names: Sequence[str], rows: Any) -> Iterator[tuple[Any, pa.Table]]:
+    def alike(self, names: Sequence[str], rows: np.ndarray) -> Iterator[tuple[Any, pa.Table]]:
         """Some rows, by the types that they have in some columns."""
         mixed = [name for name in names if name in self.mixed]
         of_each = np.zeros(len(rows), np.int64)

@@ -30,7 +30,7 @@ class Problems:
         self._collect = collect
         self._found: dict[int, CepheidError] = {}
 
-    def add(self, numbers: Any, error: CepheidError) -> None:
+    def add(self, numbers: list[int] | np.ndarray, error: CepheidError) -> None:
         """An error of some rules; it is raised if errors are not collected."""
         if not len(numbers):
             return
@@ -71,7 +71,7 @@ class Problems:
         return sorted(self._found.items())
 
     @property
-    def numbers(self) -> Any:
+    def numbers(self) -> np.ndarray:
         """The rules that are wrong."""
         return np.array(sorted(self._found), np.int64)
 

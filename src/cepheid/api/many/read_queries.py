@@ -22,7 +22,7 @@ from cepheid.language.skeleton import cut
 from cepheid.language.template import ReadTexts, WrongTexts, read_cut
 
 
-def read_template(name: Any, source: Any, options: SharedOptions) -> Template:
+def read_template(name: Any, source: str, options: SharedOptions) -> Template:
     """A template: its own errors, such as those of the text, are raised at once."""
     try:
         if isinstance(source, Query):
@@ -91,7 +91,7 @@ _Part = tuple[Template, Rules]
 
 def _texts(
     texts: Sequence[str],
-    numbers: Any,
+    numbers: np.ndarray,
     ids: pa.Array,
     options: SharedOptions,
     problems: Problems,
@@ -115,7 +115,7 @@ def _texts(
     yield from _read(read_cut(cut(rest), options.known.drafts), rest, numbers[places], ids, options, problems)
 
 
-def _tell(wrong: Sequence[WrongTexts], texts: Sequence[str], numbers: Any, problems: Problems) -> None:
+def _tell(wrong: Sequence[WrongTexts], texts: Sequence[str], numbers: np.ndarray, problems: Problems) -> None:
     """Errors of texts, each with its place in it."""
     for one in wrong:
         for place in one.texts:
@@ -123,7 +123,12 @@ def _tell(wrong: Sequence[WrongTexts], texts: Sequence[str], numbers: Any, probl
 
 
 def _read(
-    reading: ReadTexts, texts: Sequence[str], numbers: Any, ids: pa.Array, options: SharedOptions, problems: Problems
+    reading: ReadTexts,
+    texts: Sequence[str],
+    numbers: np.ndarray,
+    ids: pa.Array,
+    options: SharedOptions,
+    problems: Problems,
 ) -> Iterator[_Part]:
     """A template for each program that is left without constants."""
     _tell(reading.wrong, texts, numbers, problems)

@@ -117,7 +117,7 @@ def _places(templates: Sequence[Template], rules: pa.Table, problems: Problems) 
 
 
 def of_template(
-    number: int, template: Template, numbers: Any, rows: pa.Table, options: SharedOptions, problems: Problems
+    number: int, template: Template, numbers: np.ndarray, rows: pa.Table, options: SharedOptions, problems: Problems
 ) -> Rules:
     """The rules of one template, and what is wrong with their values."""
     columns = {constant_column(name): rows.column(name) for name in template.parameters}

@@ -233,7 +233,7 @@ class ManySession:
 
     # Rules come and go (S17).
 
-    def add(self, rules: object, *, at: object = None, ids: Iterable[Any] | None = None) -> None:
+    def add(self, rules: object, *, at: object = None, ids: Iterable[str] | None = None) -> None:
         """More rules, on the events after `at`: by default after the greatest time so far, or the watermark.
 
         rules: a table, as for `Queries`; where those are a list of queries, more of these, with `ids`.
@@ -265,7 +265,7 @@ class ManySession:
         if self._guessed:
             self._begin(pa.table({}))
 
-    def _repeated(self, ids: pa.Array, since: int | None) -> Any:
+    def _repeated(self, ids: pa.Array, since: int | None) -> np.ndarray:
         """Those of some ids that belong to rules which are not over by a time."""
         known = self._rules.ids
         if not len(known) or not len(ids):
@@ -287,7 +287,7 @@ class ManySession:
         numbers = self._alive_numbers(asked, until)
         self._remove(numbers, until)
 
-    def _remove(self, numbers: Any, until: int | None) -> None:
+    def _remove(self, numbers: np.ndarray, until: int | None) -> None:
         """Rules, by their numbers, that end at a time."""
         if until is None or self._stream is None:  # there are no events yet
             self._rules = self._rules.without(numbers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,9 @@ from cepheid.pattern.expressions.parameters import resolve_window, window_nanose
 _LONGEST = 2**63 - 1
 
 
-def read_windows(use: WindowUse, column: pa.ChunkedArray, numbers: Any, unit: str, problems: Problems) -> pa.Array:
+def read_windows(
+    use: WindowUse, column: pa.ChunkedArray, numbers: np.ndarray, unit: str, problems: Problems
+) -> pa.Array:
     """How long each window is in nanoseconds; NULL where it is a number of events, or can't be read.
 
     unit: of a bare number. What is wrong with a value is found out by the code that reads the window of one query, once

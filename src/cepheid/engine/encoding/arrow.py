@@ -16,7 +16,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def to_numpy(array: pa.Array) -> Any:
+def to_numpy(array: pa.Array) -> np.ndarray:
     """The numbers of an array that has no NULL, without a copy."""
     name = str(array.type)
     buffer = array.buffers()[1]
@@ -26,7 +26,7 @@ def to_numpy(array: pa.Array) -> Any:
     return np.frombuffer(buffer, dtype, len(array), array.offset * dtype.itemsize)
 
 
-def flags_to_numpy(array: pa.Array) -> Any:
+def flags_to_numpy(array: pa.Array) -> np.ndarray:
     """The truth values of an array that has no NULL."""
     buffer = array.buffers()[1]
     if buffer is None or not len(array):
@@ -35,7 +35,7 @@ def flags_to_numpy(array: pa.Array) -> Any:
     return bits[array.offset : array.offset + len(array)].view(bool)
 
 
-def from_numpy(array: Any) -> pa.Array:
+def from_numpy(array: np.ndarray) -> pa.Array:
     """Numbers as an Arrow array, without a copy; truth values with one."""
     if array.dtype == bool:
         packed = np.packbits(array, bitorder="little")
@@ -44,7 +44,7 @@ def from_numpy(array: Any) -> pa.Array:
     return pa.Array.from_buffers(_TYPES[data.dtype], len(data), [None, pa.py_buffer(data)])
 
 
-def room_for(count: int, dtype: Any) -> Any:
+def room_for(count: int, dtype: Any) -> np.ndarray:
     """An array to be filled, in Arrow's memory: that is kept for the next one, where fresh memory is slow to touch."""
     return np.frombuffer(pa.allocate_buffer(count * np.dtype(dtype).itemsize), dtype, count)
 

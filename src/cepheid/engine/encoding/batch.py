@@ -73,7 +73,7 @@ class Batch:
     `report`: whom a query tells how many of them it has gone over, if anyone wants to know.
     """
 
-    def __init__(self, codes: StreamCodes, events: Events, times: Any, first: int) -> None:
+    def __init__(self, codes: StreamCodes, events: Events, times: np.ndarray, first: int) -> None:
         self.codes = codes
         self.schema = codes.schema
         self.events = events
@@ -106,11 +106,11 @@ class Batch:
             return None
         return self.events.repeated(columns)
 
-    def take(self, index: Any) -> pa.Table:
+    def take(self, index: np.ndarray) -> pa.Table:
         """Some of the events as a table, by their places."""
         return self.events.take(index) if isinstance(self.events, Reordered) else self.table.take(from_numpy(index))
 
-    def only(self, index: Any) -> Events:
+    def only(self, index: np.ndarray) -> Events:
         """Some of the events in the form that they have, by their places: no column is moved before it is read."""
         if isinstance(self.events, FewEvents):
             return FewEvents(self.events.form, [self.events.rows[at] for at in index])
@@ -151,7 +151,7 @@ class Batch:
         cells = self.cells(column)
         return type_codes(self.column(column)) if cells is None else few_type_codes(cells)
 
-    def type_numbers(self, types: Sequence[str]) -> Any:
+    def type_numbers(self, types: Sequence[str]) -> np.ndarray:
         """For each type code, the number of the type among those that a query names."""
         return type_numbers(self.type_codes[1], types)
 
@@ -193,7 +193,7 @@ class Batch:
         return self.once_for(("settles", numbers), lambda: last_of_instants(self.times, partitions))
 
     @cached_property
-    def starts(self) -> Any:
+    def starts(self) -> np.ndarray:
         """When each event started."""
         name = self.schema.start
         return self.times if name is None else np.ascontiguousarray(ticks_of(self.column(name)))

@@ -74,7 +74,7 @@ def few_values(column: pa.ChunkedArray) -> list[Value] | None:
     return found
 
 
-def nulls(column: pa.ChunkedArray) -> Any:
+def nulls(column: pa.ChunkedArray) -> np.ndarray:
     """Which values of a column are NULL."""
     parts = [flags_to_numpy(chunk.is_null()) for chunk in column.chunks]
     return (parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, bool)])).view(np.uint8)
@@ -97,7 +97,7 @@ def few_type_codes(values: Iterable[Any]) -> tuple[Any, list[str | None]]:
     return np.array(codes, np.int32), [*known, None]
 
 
-def type_numbers(names: Sequence[str | None], types: Sequence[str]) -> Any:
+def type_numbers(names: Sequence[str | None], types: Sequence[str]) -> np.ndarray:
     """For each type code, the number of the type among those that a query names, from 1; 0 for others."""
     known = {name: number for number, name in enumerate(types, start=1)}
     return np.array([0 if name is None else known.get(name, 0) for name in names], np.uint16)
@@ -118,7 +118,7 @@ def as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(indices, column.chunk(0).dictionary)
 
 
-def take_codes(numbers: Any, indices: pa.Array, missing: int) -> Any:
+def take_codes(numbers: np.ndarray, indices: pa.Array, missing: int) -> np.ndarray:
     if indices.null_count:
         numbers = np.append(numbers, np.array([missing], numbers.dtype))
         indices = indices.cast(pa.int64()).fill_null(len(numbers) - 1)
@@ -129,5 +129,5 @@ def take_codes(numbers: Any, indices: pa.Array, missing: int) -> Any:
     return numbers.take(to_numpy(indices), mode="clip")  # an index is never out of range; to check it costs more
 
 
-def _filled(array: pa.Array, value: object) -> Any:
+def _filled(array: pa.Array, value: object) -> np.ndarray:
     return to_numpy(array.fill_null(value) if array.null_count else array)

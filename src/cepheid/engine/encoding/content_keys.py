@@ -17,20 +17,20 @@ _NULL = np.uint64(0x5851F42D4C957F2D)
 _NAN = np.float64("nan")
 
 
-def row_keys(table: pa.Table, untyped: Sequence[str] = ()) -> Any:
+def row_keys(table: pa.Table, untyped: Sequence[str] = ()) -> np.ndarray:
     """The keys of all rows: an array of two rows of words.
 
     untyped: columns whose values count whatever the type of the column: 1 is 1.0.
     NaN equals NaN. -0.0 is not 0.0: else what is left when one is retracted would depend on which came first.
     """
-    keys: Any = np.zeros((2, table.num_rows), np.uint64) + _SEEDS
+    keys: np.ndarray = np.zeros((2, table.num_rows), np.uint64) + _SEEDS
     for name, column in zip(table.column_names, table.columns, strict=True):
         words = _of_values(column.to_pylist()) if name in untyped else _words(_in_one(column))
         keys = mixed(keys, words)
     return keys
 
 
-def mixed(keys: Any, words: Any) -> Any:
+def mixed(keys: np.ndarray, words: np.ndarray) -> Any:
     """Keys that depend on other words too; the order counts."""
     with np.errstate(over="ignore"):
         z = keys * np.uint64(3) + words + _SEEDS
@@ -46,7 +46,7 @@ def _in_one(column: pa.ChunkedArray) -> pa.Array:
     return whole.chunk(0) if isinstance(whole, pa.ChunkedArray) and whole.num_chunks else whole
 
 
-def _words(array: pa.Array) -> Any:
+def _words(array: pa.Array) -> np.ndarray:
     """Two words for each value, or one that counts twice."""
     arrow = array.type
     if pa.types.is_dictionary(arrow):
@@ -80,14 +80,14 @@ def _filled(array: pa.Array) -> pa.Array:
     return array if not array.null_count else array.fill_null(False if pa.types.is_boolean(array.type) else 0)
 
 
-def _with_nulls(array: pa.Array, words: Any) -> Any:
+def _with_nulls(array: pa.Array, words: np.ndarray) -> np.ndarray:
     if not array.null_count:
         return words
     empty = flags_to_numpy(array.is_null())
     return np.where(empty, _NULL, words)
 
 
-def _of_codes(array: pa.DictionaryArray) -> Any:
+def _of_codes(array: pa.DictionaryArray) -> np.ndarray:
     """Words of a dictionary; each is digested once."""
     values = array.dictionary
     if not len(values):
@@ -98,12 +98,12 @@ def _of_codes(array: pa.DictionaryArray) -> Any:
     return words[:, to_numpy(_filled(array.indices)).astype(np.int64)]
 
 
-def _of_texts(texts: list[str]) -> Any:
+def _of_texts(texts: list[str]) -> np.ndarray:
     digests = b"".join(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts)
     return np.frombuffer(digests, "<u8").reshape(-1, 2).T.astype(np.uint64)
 
 
-def grouped(keys: Any) -> tuple[Any, Any]:
+def grouped(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An order in which equal keys are together, stable among these; and a number for each group, in that order."""
     order = np.lexsort((keys[1], keys[0]))
     found = keys[:, order]
@@ -112,6 +112,6 @@ def grouped(keys: Any) -> tuple[Any, Any]:
     return order, np.cumsum(fresh) - 1
 
 
-def rows_of(table: pa.Table, index: Any) -> pa.Table:
+def rows_of(table: pa.Table, index: list[int] | np.ndarray) -> pa.Table:
     """Some rows of a table."""
     return table.take(from_numpy(np.asarray(index, np.int64)))

@@ -38,7 +38,7 @@ class TiedRows:
     whole: the rows are all rows of a table, as they are there.
     """
 
-    def __init__(self, rows: Any, groups: Any, *, whole: bool = False) -> None:
+    def __init__(self, rows: np.ndarray, groups: np.ndarray, *, whole: bool = False) -> None:
         self._rows = rows
         self._whole = whole
         self._at: Any = slice(None)  # the places of those that are still tied
@@ -50,7 +50,7 @@ class TiedRows:
         return len(self._groups) > 0
 
     @property
-    def rows(self) -> Any:
+    def rows(self) -> np.ndarray:
         """All rows, in the order of what they were split by."""
         self._sort()
         return self._rows
@@ -66,7 +66,7 @@ class TiedRows:
         keys = _keys(_in_one(array.take(from_numpy(left)) if few else array))
         self._split_by(keys, left if few else None)
 
-    def _split_by(self, keys: Iterator[Key], only: Any = None) -> None:
+    def _split_by(self, keys: Iterator[Key], only: np.ndarray | None = None) -> None:
         """Order tied rows by keys. only: the rows that there are keys of, if not of all."""
         for key in keys:
             if self._width > _NARROW:
@@ -80,7 +80,7 @@ class TiedRows:
         """The rows that are still tied."""
         return slice(None) if self._whole else self._rows[self._at]
 
-    def _take(self, numbers: Any) -> None:
+    def _take(self, numbers: np.ndarray) -> None:
         """Put numbers to the keys: as many of their bits at a time as fit into a word beside the group."""
         numbers = _from_zero(numbers)
         width = int(numbers.max()).bit_length()
@@ -124,21 +124,21 @@ class TiedRows:
         return left if order is None else order[left]
 
 
-def _numbered(packed: Any) -> Any:
+def _numbered(packed: np.ndarray) -> np.ndarray:
     """Sorted numbers as those of groups, from 0 on."""
     groups = np.zeros(len(packed), np.int32)
     np.cumsum(packed[1:] != packed[:-1], out=groups[1:])
     return groups
 
 
-def _from_zero(numbers: Any) -> Any:
+def _from_zero(numbers: np.ndarray) -> np.ndarray:
     """Numbers less the least of them, without a sign."""
     least = int(numbers.min())
     numbers = numbers.view(_NUMBERS[numbers.itemsize])
     return numbers - numbers.dtype.type(least % 256**numbers.itemsize) if least else numbers
 
 
-def _places(rows: Any, some: Any) -> Any:
+def _places(rows: np.ndarray, some: np.ndarray) -> np.ndarray:
     """Where each of some rows is among others."""
     order = np.argsort(rows)
     return order[np.searchsorted(rows[order], some)]
@@ -157,7 +157,7 @@ def _in_one(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], arrow)
 
 
-def ranks(array: pa.Array) -> Any:
+def ranks(array: pa.Array) -> np.ndarray:
     """Numbers that sort as the values do: 0 for NULL, and from 1 on for others."""
     ties = TiedRows(np.arange(len(array)), np.zeros(len(array), np.int64), whole=True)
     ties._split_by(_keys(array))
@@ -220,16 +220,16 @@ def _nulls(array: pa.Array) -> Any:
     return flags_to_numpy(array.is_null()) if array.null_count else None
 
 
-def _filled(codes: pa.Array, missing: int) -> Any:
+def _filled(codes: pa.Array, missing: int) -> np.ndarray:
     numbers, nulls = _buffer(codes, 1, codes.type.bit_width // 8), _nulls(codes)
     return numbers if nulls is None else np.where(nulls, missing, numbers)
 
 
-def _looked_up(words: Any, codes: Any) -> Key:
+def _looked_up(words: np.ndarray, codes: np.ndarray) -> Key:
     return lambda rows: words[codes[rows]]
 
 
-def _buffer(array: pa.Array, number: int, width: int, words: int = 1) -> Any:
+def _buffer(array: pa.Array, number: int, width: int, words: int = 1) -> np.ndarray:
     """The numbers of a buffer; where a value is NULL, the number has no meaning."""
     buffer = array.buffers()[number]
     count = len(array) * words
@@ -245,7 +245,7 @@ def _integers(array: pa.Array, width: int, *, signed: bool) -> Key:
     return lambda rows: _without(numbers[rows], nulls, rows)
 
 
-def _without(keys: Any, nulls: Any, rows: Any) -> Any:
+def _without(keys: np.ndarray, nulls: np.ndarray | None, rows: Any) -> np.ndarray:
     """Keys that are alike where values are NULL."""
     return keys if nulls is None else np.where(nulls[rows], keys[0], keys)
 
@@ -256,7 +256,7 @@ def _floats(array: pa.Array) -> Key:
     wide = array if array.type == pa.float64() else array.cast(pa.float64())
     bits = _buffer(wide, 1, 8)
 
-    def key(rows: Any) -> Any:
+    def key(rows: Any) -> np.ndarray:
         found = bits[rows]
         keys = np.where(found & _SIGN, ~found, found | _SIGN)
         keys[np.isnan(found.view(np.float64))] = _ALL
@@ -291,7 +291,7 @@ def _texts(array: pa.Array, offset: Any) -> Iterator[Key]:
     yield from _bytes(array, offsets.astype(np.int64), 2)
 
 
-def _bytes(array: pa.Array, offsets: Any, number: int) -> Iterator[Key]:
+def _bytes(array: pa.Array, offsets: np.ndarray, number: int) -> Iterator[Key]:
     """Eight bytes at a time, the first one in the highest place; then the length, which tells zeros from nothing."""
     buffer, nulls = array.buffers()[number], _nulls(array)
     begins, lengths = offsets[:-1], np.diff(offsets)
@@ -304,7 +304,7 @@ def _bytes(array: pa.Array, offsets: Any, number: int) -> Iterator[Key]:
     words = np.ndarray((len(padded) - _WORD + 1,), ">u8", padded, strides=(1,))
 
     def key_at(done: int) -> Key:
-        def key(rows: Any) -> Any:
+        def key(rows: Any) -> np.ndarray:
             there = np.clip(lengths[rows] - done, 0, _WORD)
             found = words[np.where(there, begins[rows] + done, 0)].astype(np.uint64)
             gone = ((_WORD - there) * 8).astype(np.uint64)
@@ -317,7 +317,7 @@ def _bytes(array: pa.Array, offsets: Any, number: int) -> Iterator[Key]:
     yield lambda rows: lengths[rows]
 
 
-def _ranks_in_python(array: pa.Array) -> Any:
+def _ranks_in_python(array: pa.Array) -> np.ndarray:
     """What has no keys of its own: lists, maps and the like."""
     keys = [sort_key(value) for value in column_values(pa.chunked_array([array]))]
     known = {key: rank for rank, key in enumerate(sorted(set(keys)))}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -91,7 +90,7 @@ def _element(column: pa.ChunkedArray, index: int) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, column.type.value_type)
 
 
-def _of_lists(lists: Any, index: int) -> pa.Array:
+def _of_lists(lists: pa.Array, index: int) -> pa.Array:
     if not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
         lists = lists.cast(pa.large_list(lists.type.value_type))
     assert is_list(lists.type)

@@ -51,9 +51,9 @@ class FewEvents:
         place = self.form.places[column]
         return [row[place] for row in self.rows]
 
-    def ticks(self) -> Any:
+    def ticks(self) -> np.ndarray:
         """The times, none of which is NULL, in the unit of their column."""
-        times: list[Any] = [row[self.form.time] for row in self.rows]
+        times: list[int] = [row[self.form.time] for row in self.rows]
         scale = self.form.scales[self.form.time]
         return np.array(times if scale == 1 else [time // scale for time in times], np.int64)
 

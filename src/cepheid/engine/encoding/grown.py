@@ -16,7 +16,7 @@ class Grown:
         self._array = np.zeros(LEAST, dtype)
         self.size = 0
 
-    def add(self, values: Any) -> None:
+    def add(self, values: np.ndarray) -> None:
         """Add values at the end."""
         end = self.size + len(values)
         if end > len(self._array):
@@ -27,11 +27,11 @@ class Grown:
         self.size = end
 
     @property
-    def all(self) -> Any:
+    def all(self) -> np.ndarray:
         """The values; they can be written to."""
         return self._array[: self.size]
 
-    def keep(self, wanted: Any) -> None:
+    def keep(self, wanted: np.ndarray) -> None:
         """Keep some of the values."""
         kept = self.all[wanted]
         self._array = np.zeros(_with_spare(len(kept)), self._array.dtype)

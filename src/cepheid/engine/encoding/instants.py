@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cepheid.kernel.compile import has_compiler, library_function
@@ -13,7 +11,7 @@ MANY = 100_000
 """Events from which on a compiled loop is worth loading the compiler's library."""
 
 
-def last_of_instants(times: Any, partitions: Any = None) -> Any:
+def last_of_instants(times: np.ndarray, partitions: np.ndarray | None = None) -> np.ndarray:
     """Of each event: 1 if it is the last one of its partition at its time, 2 if it is the only one, else 0.
 
     The times are in order; without partitions, all events are of one.
@@ -49,14 +47,14 @@ def last_of_instants(times: Any, partitions: Any = None) -> Any:
     return found
 
 
-def _by_partition(partitions: Any) -> Any:
+def _by_partition(partitions: np.ndarray) -> np.ndarray:
     """The order of events by partition, those of one as they were: NumPy sorts numbers of 16 bits by their digits."""
     order = np.argsort(partitions.astype(np.uint16), kind="stable")
     high = (partitions >> 16).astype(np.uint16)
     return order[np.argsort(high[order], kind="stable")] if high.any() else order
 
 
-def instants_of(times: Any) -> Any:
+def instants_of(times: np.ndarray) -> np.ndarray:
     """The number of each event's instant, from 0 on. The times are in order.
 
     >>> instants_of(np.array([1, 1, 4, 5, 5])).tolist()

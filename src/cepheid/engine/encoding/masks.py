@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,7 @@ from cepheid.values.evaluate import Compiler
 from cepheid.values.rows import read_rows
 
 
-def evaluate_mask(query: Runnable, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> Any:
+def evaluate_mask(query: Runnable, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> np.ndarray:
     """Where a condition on one event holds: 1; 2 where it could not be computed, and `errors` says why."""
     component = query.components.get(wanted.variable)  # an automaton of one's own has none for its events
     found = np.zeros(len(batch), np.uint8)
@@ -36,8 +35,13 @@ def evaluate_mask(query: Runnable, batch: Batch, wanted: Mask, errors: dict[int,
 
 
 def answers(
-    query: Runnable, batch: Batch, condition: ex.Expression, variable: str, rows: Any, errors: dict[int, CepheidError]
-) -> Any:
+    query: Runnable,
+    batch: Batch,
+    condition: ex.Expression,
+    variable: str,
+    rows: np.ndarray,
+    errors: dict[int, CepheidError],
+) -> np.ndarray:
     """The same for some events of a batch, by their places."""
     holds = Compiler(query).condition(condition)
     read = {node.name for node in walk(condition) if isinstance(node, ex.Attribute)}

@@ -122,7 +122,7 @@ class PartitionIndex:
             self.numbers = {(key,): partition for partition, key in enumerate(self.table.keys.tolist())}
             self.table = KeyTable()
 
-    def _codes(self, name: str, column: pa.ChunkedArray) -> tuple[Any, list[Value]]:
+    def _codes(self, name: str, column: pa.ChunkedArray) -> tuple[np.ndarray, list[Value]]:
         """A column as numbers into its distinct values."""
         numbers = self._narrow(name, column)
         if numbers is not None:
@@ -163,7 +163,7 @@ class PartitionIndex:
         """All keys that have a partition."""
         return [(key,) for key in self.table.keys.tolist()] if len(self.table) else list(self.numbers)
 
-    def keep(self, alive: Any) -> None:
+    def keep(self, alive: np.ndarray) -> None:
         """Give up partitions; the others are numbered anew, in order."""
         if len(self.table):
             self.table.load(self.table.keys[alive])
@@ -180,7 +180,7 @@ class PartitionIndex:
             return None, np.fromiter((key[0] for key in keys), np.int64, len(keys))
         return [encode(key) for key in keys], np.zeros(0, np.int64)
 
-    def load(self, keys: Any, numbers: Any) -> None:
+    def load(self, keys: list[list[str]] | None, numbers: np.ndarray) -> None:
         """Take up what was dumped."""
         if keys is None and len(numbers) >= MANY and has_compiler():
             self.table.load(numbers)
@@ -194,9 +194,9 @@ class KeyTable:
     """A hash table from whole numbers to partitions."""
 
     def __init__(self) -> None:
-        self.known: Any = np.zeros(0, np.int64)
+        self.known: np.ndarray = np.zeros(0, np.int64)
         self.size = 0
-        self.table: Any = np.zeros(0, np.uint32)
+        self.table: np.ndarray = np.zeros(0, np.uint32)
         self._pins = Pins()
 
     def __len__(self) -> int:
@@ -231,7 +231,7 @@ class KeyTable:
         return partitions
 
 
-def _narrowed(numbers: Any) -> tuple[Any, int, int]:
+def _narrowed(numbers: np.ndarray) -> tuple[np.ndarray, int, int]:
     """Numbers by their last 32 bits, and the least and the greatest of them."""
     if len(numbers) < VERY_MANY or not has_compiler():
         return numbers.astype(np.uint32), int(numbers.min()), int(numbers.max())
@@ -241,7 +241,7 @@ def _narrowed(numbers: Any) -> tuple[Any, int, int]:
     return narrow, least, most
 
 
-def _range(numbers: Any) -> tuple[int, int]:
+def _range(numbers: np.ndarray) -> tuple[int, int]:
     if len(numbers) < MANY:
         return int(numbers.min()), int(numbers.max())
     import pyarrow.compute as pc  # takes a while to import, and goes over many numbers once where numpy goes twice
@@ -250,7 +250,7 @@ def _range(numbers: Any) -> tuple[int, int]:
     return found["min"].as_py(), found["max"].as_py()
 
 
-def whole_numbers(column: pa.ChunkedArray) -> Any:
+def whole_numbers(column: pa.ChunkedArray) -> np.ndarray:
     """A column of integers as one array."""
     if isinstance(column.type, pa.DictionaryType):
         column = column.cast(column.type.value_type)

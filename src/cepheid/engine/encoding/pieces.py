@@ -18,7 +18,7 @@ NEVER = 2**63 - 1
 class Pieces:
     """The times at which something changes, in ticks, then one that never comes; and the values of each piece."""
 
-    starts: Any
+    starts: np.ndarray
     values: Mapping[str, Any]  # numbers
     bits: Mapping[str, Any]  # what is true or false
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
@@ -13,7 +14,7 @@ from cepheid.engine.encoding.arrow import from_numpy
 class Reordered:
     """The rows of a table in an order. known: columns of it that were made into codes already."""
 
-    def __init__(self, table: pa.Table, order: Any, known: dict[str, pa.ChunkedArray]) -> None:
+    def __init__(self, table: pa.Table, order: np.ndarray, known: dict[str, pa.ChunkedArray]) -> None:
         self._given = table
         self._order = order
         self._known = known
@@ -35,7 +36,7 @@ class Reordered:
         """Numbers that are equal where rows are sure to have the same values of some columns; None: not known."""
         return None
 
-    def only(self, index: Any) -> Reordered:
+    def only(self, index: np.ndarray) -> Reordered:
         """Some rows, by their places in the order."""
         return Reordered(self._given, self._order[index], self._known)
 

@@ -103,7 +103,7 @@ class ScopeFilter:
             seen &= self._answers(batch, conjunct, np.flatnonzero(seen))
         return None if seen.all() else np.flatnonzero(seen)
 
-    def _answers(self, batch: Batch, conjunct: ex.Expression, rows: Any) -> Any:
+    def _answers(self, batch: Batch, conjunct: ex.Expression, rows: np.ndarray) -> Any:
         """For each event: whether it is one of some and a conjunct is TRUE for it."""
         errors: dict[int, CepheidError] = {}
         found = np.zeros(len(batch), bool)

@@ -24,17 +24,17 @@ class Strings:
         """The code of a string."""
         return self.codes.setdefault(text, len(self.codes))
 
-    def encode(self, column: pa.ChunkedArray) -> Any:
+    def encode(self, column: pa.ChunkedArray) -> np.ndarray:
         """The codes of a column; NULL is -1."""
         coded = as_dictionary(column)
         numbers = np.array([-1 if text is None else self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
         return take_codes(numbers, coded.indices, -1)
 
-    def encode_few(self, values: Iterable[Any]) -> Any:
+    def encode_few(self, values: Iterable[Any]) -> np.ndarray:
         """The codes of a few values."""
         return np.array([-1 if text is None else self.code(text) for text in values], np.int64)
 
-    def keep(self, held: Iterable[Any]) -> Any:
+    def keep(self, held: Iterable[np.ndarray]) -> np.ndarray:
         """Give up the strings that are in none of some arrays of codes; the new code of each old one, -1 where gone."""
         texts = list(self.codes)
         found = np.unique(np.concatenate([np.zeros(0, np.int64), *held]))

@@ -31,7 +31,7 @@ def ticks(schema: Schema, table: pa.Table, name: str | None = None) -> Any:
     return ticks_of(column)
 
 
-def check_starts(schema: Schema, table: pa.Table, times: Any) -> None:
+def check_starts(schema: Schema, table: pa.Table, times: np.ndarray) -> None:
     """Events that last must not end before they start (S19)."""
     if schema.start is None or schema.start != schema.roles.start:
         return
@@ -45,14 +45,14 @@ def check_starts(schema: Schema, table: pa.Table, times: Any) -> None:
         raise starts_late(schema, int(late[0]), column[int(late[0])], table.column(schema.roles.time)[int(late[0])])
 
 
-def ticks_of(column: pa.ChunkedArray) -> Any:
+def ticks_of(column: pa.ChunkedArray) -> np.ndarray:
     """The times of a column that has no NULL."""
     if column.num_chunks == 1:
         return _numbers(column.chunk(0))
     return np.concatenate([*map(_numbers, column.chunks), np.zeros(0, np.int64)])
 
 
-def is_ascending(times: Any) -> bool:
+def is_ascending(times: np.ndarray) -> bool:
     """Whether each time is after the one before: then the events are in order, without a look at other columns."""
     if len(times) < MANY or not has_compiler():
         return len(times) == 1 or bool((times[1:] > times[:-1]).all())
@@ -64,7 +64,7 @@ def bounds(times: Any) -> tuple[int, int]:
     return (int(times[0]), int(times[-1])) if is_ascending(times) else (int(times.min()), int(times.max()))
 
 
-def _numbers(chunk: pa.Array) -> Any:
+def _numbers(chunk: pa.Array) -> np.ndarray:
     arrow = chunk.type
     if arrow == pa.int64():
         return to_numpy(chunk)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,8 @@ ALWAYS, NEVER = -(2**63), 2**63 - 1
 class Lifetimes:
     """Two numbers for each rule, by its number."""
 
-    since: Any
-    until: Any
+    since: np.ndarray
+    until: np.ndarray
 
     @classmethod
     def for_good(cls, count: int, since: int | None = None) -> Lifetimes:
@@ -42,7 +41,7 @@ class Lifetimes:
         more = Lifetimes.for_good(count, since)
         return Lifetimes(np.append(self.since, more.since), np.append(self.until, more.until))
 
-    def removed(self, numbers: Any, at: int) -> Lifetimes:
+    def removed(self, numbers: np.ndarray, at: int) -> Lifetimes:
         """With an end of some rules."""
         until = self.until.copy()
         until[numbers] = at

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.batch import Batch
@@ -22,7 +23,7 @@ class RuleMatches:
     """Matches of one template, each with the number of its rule."""
 
     template: int
-    numbers: Any
+    numbers: np.ndarray
     matches: Matches
 
 

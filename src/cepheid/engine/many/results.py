@@ -50,7 +50,7 @@ def _made(template: int, joined: Joined, parts: Sequence[Part]) -> RuleMatches:
     return RuleMatches(template, numbers[order], Matches(query, table, one_each(len(order), values or None)))
 
 
-def _ordered(joined: Joined, parts: Sequence[Part], rows: KeptRows) -> tuple[Any, MatchTable]:
+def _ordered(joined: Joined, parts: Sequence[Part], rows: KeptRows) -> tuple[np.ndarray, MatchTable]:
     numbers = np.concatenate([own for own, _ in parts])
     table = concatenate([own for _, own in parts if isinstance(own, MatchTable)]).moved(-rows.base)
     times = ticks(joined.plain.schema, rows.kept)[table.rows] if joined.bound.ties is Ties.SIMULTANEOUS else None

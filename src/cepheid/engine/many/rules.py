@@ -61,7 +61,7 @@ class Rules:
     """
 
     template: int
-    numbers: Ints
+    numbers: np.ndarray
     constants: pa.Table
     within: pa.Array | None = None
     framed: Framed | None = field(default=None, repr=False, compare=False)
@@ -69,7 +69,7 @@ class Rules:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def take(self, wanted: Ints) -> Rules:
+    def take(self, wanted: np.ndarray) -> Rules:
         """Some of them, by their places."""
         if np.array_equal(wanted, np.arange(len(self))):
             return self
@@ -143,14 +143,14 @@ class RuleSet:
         """The same, with numbers that begin later."""
         return replace(self, rules=tuple(replace(some, numbers=some.numbers + first) for some in self.rules))
 
-    def without(self, numbers: Ints) -> RuleSet:
+    def without(self, numbers: np.ndarray) -> RuleSet:
         """The same without some rules; the others keep their numbers."""
         if not len(numbers):
             return self
         kept = (rules.take(np.flatnonzero(~np.isin(rules.numbers, numbers))) for rules in self.rules)
         return replace(self, rules=tuple(rules for rules in kept if len(rules)))
 
-    def of(self, template: int, numbers: Ints) -> Iterator[Rules]:
+    def of(self, template: int, numbers: np.ndarray) -> Iterator[Rules]:
         """Rules of a template by their numbers, those with constants of the same types together."""
         for some in self.rules:
             if some.template == template:
@@ -158,7 +158,7 @@ class RuleSet:
                 if len(places):
                     yield some.take(places)
 
-    def names(self, numbers: Ints) -> pa.Array:
+    def names(self, numbers: np.ndarray) -> pa.Array:
         """The ids of rules."""
         return self.ids.take(from_numpy(np.asarray(numbers, np.int64)))
 

@@ -110,13 +110,13 @@ class ManyStream:
             self._note(own.numbers, self._names.index(name))
             yield tier, own, kind
 
-    def _note(self, numbers: Any, tier: int) -> None:
+    def _note(self, numbers: np.ndarray, tier: int) -> None:
         missing = int(numbers.max(initial=-1)) + 1 - len(self._tier_of)
         if missing > 0:
             self._tier_of = np.append(self._tier_of, np.full(missing, NO_TIER, np.int32))
         self._tier_of[numbers] = tier
 
-    def remove(self, numbers: Any, at: int) -> None:
+    def remove(self, numbers: np.ndarray, at: int) -> None:
         """Rules that see no event after a time."""
         places = self._tier_of[numbers]
         for place in np.unique(places):

@@ -12,7 +12,6 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.codec import decode, encode
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.matches.instants import Instants
-from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import NONE, MatchTable, arranged, concatenate
 from cepheid.front.runnable import Runnable
 from cepheid.kernel.runtime import NEVER
@@ -167,11 +166,11 @@ class KeptEvents:
         """The time of an event."""
         return int(self.times[event - self.base])
 
-    def at(self, events: Ints) -> Ints:
+    def at(self, events: np.ndarray) -> np.ndarray:
         """What stands for some events in the order of starts and ends: of those of an instant, its last one (S2)."""
         if self.query.ties is Ties.ORDERED or not len(events):
             return events
-        found: Ints = np.searchsorted(self.times, self.times[events - self.base], side="right") + self.base - 1
+        found: np.ndarray = np.searchsorted(self.times, self.times[events - self.base], side="right") + self.base - 1
         return found
 
     def arranged(self, found: MatchTable) -> MatchTable:
@@ -183,7 +182,7 @@ class KeptEvents:
         """The first event at or after a time; the one after the last if there is none."""
         return self.base + int(np.searchsorted(self.times, time))
 
-    def keys(self, events: Ints, columns: Sequence[str]) -> list[Key]:
+    def keys(self, events: list[int] | np.ndarray, columns: Sequence[str]) -> list[Key]:
         """The partitions of some events."""
         if not columns:
             return [()] * len(events)

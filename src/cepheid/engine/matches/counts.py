@@ -103,5 +103,5 @@ def _count_by_blocks(graph: MatchGraph) -> int | None:
     return _number(total, counting_blocks.BITS)
 
 
-def _number(limbs: Any, bits: int = 62) -> int:
+def _number(limbs: list[int] | np.ndarray, bits: int = 62) -> int:
     return sum(int(limb) << (bits * k) for k, limb in enumerate(limbs))

@@ -79,7 +79,7 @@ class EmittedMatches:
         return ticks(self.matches.query.schema, rows_of(self.matches.table, self.found.last))
 
 
-def match_keys(found: MatchTable, events: Any) -> Any:
+def match_keys(found: MatchTable, events: np.ndarray) -> Any:
     """What stands for matches, given what stands for each of their events."""
     starts, lengths = found.offsets[:-1], np.diff(found.offsets)
     step = np.arange(len(found.rows)) - np.repeat(starts, lengths)
@@ -92,8 +92,8 @@ def match_keys(found: MatchTable, events: Any) -> Any:
 class EmittedKeys:
     """What is left of matches that were given: the keys of their rows, and when they end."""
 
-    keys: Any
-    ends: Any
+    keys: np.ndarray
+    ends: np.ndarray
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -154,7 +154,7 @@ def difference(old: Sequence[EmittedMatches], new: Sequence[EmittedMatches]) -> 
     return _select(old, gone, ranks[:before]), _select(new, added, ranks[before:])
 
 
-def _ranked(old: Any, new: Any) -> tuple[Any, Any, Any]:
+def _ranked(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of the keys of some matches and of others, which the other side has less often.
 
     And how many equal ones of the own side are before each.
@@ -175,7 +175,7 @@ def _ranked(old: Any, new: Any) -> tuple[Any, Any, Any]:
     return chosen[:before], chosen[before:], ranks
 
 
-def _select(given: Sequence[EmittedMatches], chosen: Any, ranks: Any) -> MatchSelection:
+def _select(given: Sequence[EmittedMatches], chosen: np.ndarray, ranks: np.ndarray) -> MatchSelection:
     parts = []
     at = 0
     for one in given:

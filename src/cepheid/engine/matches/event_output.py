@@ -67,9 +67,9 @@ class EventOutput:
         events = pa.StructArray.from_arrays(self.events(rows), fields=self.fields)
         if counts is None:
             return pa.ListArray.from_arrays(from_numpy(np.arange(len(rows) + 1, dtype=np.int32)), events)
-        offsets: Any = np.zeros(len(counts) + 1, np.int32)
+        offsets: np.ndarray = np.zeros(len(counts) + 1, np.int32)
         np.cumsum(counts, out=offsets[1:])
-        was_reached: Any = np.array([variable in names for names in found.reaches])
+        was_reached: np.ndarray = np.array([variable in names for names in found.reaches])
         absent = np.append((counts == 0) & ~was_reached[found.reached], False)
         ends = pa.array(offsets, mask=absent) if absent.any() else from_numpy(offsets)
         return pa.ListArray.from_arrays(ends, events)
@@ -91,7 +91,7 @@ class EventOutput:
             self.taken.append((rows, [column.slice(begin, len(rows)) for column in columns]))
             begin += len(rows)
 
-    def events(self, rows: Ints) -> Sequence[pa.Array]:
+    def events(self, rows: np.ndarray) -> Sequence[pa.Array]:
         """The events of a variable, a column each."""
         for known, columns in self.taken:
             if known is rows:

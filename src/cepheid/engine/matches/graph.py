@@ -63,7 +63,7 @@ def _zeros(size: int, _: object) -> list[int]:
     return [0] * size
 
 
-def take_parts(words: Ints, offsets: Ints, wanted: Ints) -> Part:
+def take_parts(words: np.ndarray, offsets: np.ndarray, wanted: np.ndarray) -> Part:
     """Some of the matches, in an order."""
     lengths = offsets[wanted + 1] - offsets[wanted]
     moved = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])

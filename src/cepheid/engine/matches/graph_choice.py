@@ -12,7 +12,6 @@ from cepheid.engine.matches.graph import MatchGraph
 from cepheid.engine.matches.graph_matches import Decoder
 from cepheid.engine.matches.graph_walk import GraphWalk, Upwards
 from cepheid.engine.matches.having import Having
-from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.smallest_match import StoredMatch, matches_in_order, smallest_match
 from cepheid.kernel.runtime import NIL
@@ -139,8 +138,8 @@ class GraphChoice:
         if not self.words:
             return NONE
         self.words.sort(key=lambda words: words[-1] >> self.decoder.shift)
-        offsets: Ints = np.cumsum([0, *map(len, self.words)])
-        words: Ints = np.array([word for match in self.words for word in match], np.int64)
+        offsets: np.ndarray = np.cumsum([0, *map(len, self.words)])
+        words: np.ndarray = np.array([word for match in self.words for word in match], np.int64)
         return self.decoder.decode(words, offsets, self.events.base)
 
 

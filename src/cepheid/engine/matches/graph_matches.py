@@ -40,8 +40,8 @@ class Decoder:
     """What the words of a query mean."""
 
     shift: int
-    variables: Ints  # of a config or an exit: which positive component its event is bound to
-    reached: Ints  # of an exit: a number into `reaches`
+    variables: np.ndarray  # of a config or an exit: which positive component its event is bound to
+    reached: np.ndarray  # of an exit: a number into `reaches`
     reaches: tuple[frozenset[str], ...]
     ambiguous: bool
     waits: bool  # for an absence: then matches are not found in the order of their ends
@@ -51,12 +51,12 @@ class Decoder:
     whole: bool = False  # all matches are tested, or some chosen of all: to ask for a few does not help
     instants: Instants | None = None  # where matches end together that end at one time
 
-    def ends(self, words: Ints, offsets: Ints) -> Ints:
+    def ends(self, words: np.ndarray, offsets: np.ndarray) -> Ints:
         """What matches are ordered by first: the event at which each ends, or its instant."""
         last = words[offsets[1:] - 1] >> self.shift
         return last if self.instants is None else self.instants.of(last)
 
-    def decode(self, words: Ints, offsets: Ints, base: int) -> MatchTable:
+    def decode(self, words: np.ndarray, offsets: np.ndarray, base: int) -> MatchTable:
         """Matches in the order of S9, each once; rows count from `base`."""
         matches = len(offsets) - 1
         ends = self.ends(words, offsets)
@@ -94,7 +94,7 @@ class Decoder:
         numbers = [some_or_one(counts[x * matches : (x + 1) * matches]) for x in range(self.count)]
         return MatchColumns(by_variable, numbers, first, last, reached, self.reaches)
 
-    def order(self, words: Ints, offsets: Ints) -> Ints:
+    def order(self, words: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """The order of S9, as a permutation; the ends are in order already."""
         matches = len(offsets) - 1
         order, spare = np.empty(matches, np.int64), np.empty(matches, np.int64)

@@ -16,7 +16,7 @@ from cepheid.engine.matches.graph import MatchGraph
 from cepheid.kernel.runtime import NIL
 
 
-def _view(array: Any) -> Any:
+def _view(array: list[int] | np.ndarray) -> Any:
     """An array whose elements are read one by one."""
     return array.data if isinstance(array, np.ndarray) else array
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from cepheid.engine.encoding.instants import instants_of
 from cepheid.engine.matches.match_columns import Ints
 
@@ -18,10 +20,10 @@ class Instants:
         self._base = base
 
     @cached_property
-    def _numbers(self) -> Ints:
-        found: Ints = instants_of(self._times())
+    def _numbers(self) -> np.ndarray:
+        found: np.ndarray = instants_of(self._times())
         return found
 
-    def of(self, ids: Ints) -> Ints:
+    def of(self, ids: np.ndarray) -> Ints:
         """The numbers of the instants of some events."""
         return self._numbers[ids - self._base]

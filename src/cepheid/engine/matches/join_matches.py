@@ -36,7 +36,7 @@ class JoinMatches:
             self.spare += whole[: max(0, MOST_PARTS - len(self.spare))]
 
     @property
-    def positions(self) -> list[Any]:
+    def positions(self) -> list[np.ndarray]:
         """Of each component, those of all matches; these are copies."""
         none = np.zeros(0, np.int64)
         return [
@@ -69,11 +69,11 @@ class JoinMatches:
         columns = self.columns(self.length).rows
         matches, length = len(columns[0]), self.length
         table = np.stack(columns, axis=1).astype(np.int64)
-        owners: Any = np.arange(length)
+        owners: np.ndarray = np.arange(length)
         if not self.ordered:
             owners = np.argsort(table, axis=1, kind="stable")
             table = np.take_along_axis(table, owners, axis=1)
-        variables: Any = np.empty((matches, length), np.int16)
+        variables: np.ndarray = np.empty((matches, length), np.int16)
         variables[:] = owners
         offsets = np.arange(matches + 1, dtype=np.int64) * length
         reached = np.zeros(matches, np.int64)
@@ -98,7 +98,7 @@ class JoinMatches:
         one_each = [None] * self.length
         return MatchColumns(rows, one_each, first, last, np.zeros(len(first), np.int64), (self.reached,))
 
-    def _keys(self, positions: list[Any]) -> list[Any]:
+    def _keys(self, positions: list[np.ndarray]) -> list[np.ndarray]:
         """What matches are sorted by."""
         if self.ordered:
             return [positions[-1], *positions[:-1]]

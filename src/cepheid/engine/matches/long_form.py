@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -36,7 +34,7 @@ def write_long(query: Runnable, table: pa.Table, found: MatchTable) -> pa.Table:
     names = [component.variable for component in query.positive]
     lengths = np.diff(found.offsets)
     ids = np.array(identifiers(query, table, found), dtype=object)
-    columns: list[Any] = [
+    columns: list[pa.Array] = [
         pa.array(np.repeat(ids, lengths), pa.string()),
         pa.array([names[k] for k in found.variables.tolist()], pa.string()),
         pa.array(_indexes(found), pa.int64()),
@@ -88,7 +86,7 @@ def identifiers(query: Runnable, table: pa.Table, found: MatchTable) -> list[str
     return made
 
 
-def _indexes(found: MatchTable) -> Any:
+def _indexes(found: MatchTable) -> np.ndarray:
     """Which event of its variable each is, from 1."""
     match = np.repeat(np.arange(len(found)), np.diff(found.offsets))
     order = np.lexsort((found.variables, match))

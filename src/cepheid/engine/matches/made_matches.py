@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.matches.match_columns import Ints
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.matches.matches import Matches, as_column
 from cepheid.front.cesar.result import BEGAN, EVENT, TIME, algebra_in, column_of
@@ -36,7 +34,7 @@ def made_matches(query: Runnable, facts: Sequence[Fact]) -> Matches:
     return result_matches(query, starts, ends, columns)
 
 
-def result_matches(query: Runnable, starts: Ints, ends: Ints, columns: Sequence[Any]) -> Matches:
+def result_matches(query: Runnable, starts: np.ndarray, ends: np.ndarray, columns: Sequence[pa.Array]) -> Matches:
     """Results whose order is right, from their times in ticks and their columns."""
     time = query.schema.columns[query.schema.roles.time]
     table = {TIME: as_times(ends, plain(time)), BEGAN: as_times(starts, plain(time))}
@@ -52,7 +50,7 @@ def as_type(column: pa.Array, arrow: pa.DataType) -> pa.Array:
     return column if column.type == arrow else column.cast(arrow)
 
 
-def one_each(count: int, values: tuple[Any, ...] | None) -> MatchTable:
+def one_each(count: int, values: tuple[pa.ChunkedArray, ...] | None) -> MatchTable:
     """Every row is a match, and has these values."""
     return MatchTable(
         np.arange(count),
@@ -64,7 +62,7 @@ def one_each(count: int, values: tuple[Any, ...] | None) -> MatchTable:
     )
 
 
-def as_times(ticks: Ints, arrow: pa.DataType) -> pa.Array:
+def as_times(ticks: np.ndarray, arrow: pa.DataType) -> pa.Array:
     """Ticks as values of the time column."""
     found = from_numpy(ticks)
     if pa.types.is_date(arrow):
@@ -76,9 +74,9 @@ def as_times(ticks: Ints, arrow: pa.DataType) -> pa.Array:
 class ScanResults:
     """Results as a scan gives them: times in ticks, attributes in the form in which expressions have them."""
 
-    starts: Ints
-    ends: Ints
-    columns: list[Any]
+    starts: np.ndarray
+    ends: np.ndarray
+    columns: list[pa.Array]
 
 
 def joined(parts: Sequence[ScanResults]) -> ScanResults:
@@ -107,7 +105,7 @@ def once(query: Runnable, made: ScanResults) -> Matches:
     return result_matches(query, starts, ends, shown)
 
 
-def _told_apart(made: ScanResults, order: Ints, tied: Any) -> Ints:
+def _told_apart(made: ScanResults, order: np.ndarray, tied: np.ndarray) -> np.ndarray:
     """An order by times with those of one time by content, equal ones once."""
     among = np.zeros(len(order), bool)
     among[1:] |= tied
@@ -129,7 +127,7 @@ def _told_apart(made: ScanResults, order: Ints, tied: Any) -> Ints:
     return order[wanted]
 
 
-def _ranks(column: pa.Array) -> Ints:
+def _ranks(column: pa.Array) -> np.ndarray:
     """Numbers in the order of values: NULL first, NaN last."""
     if pa.types.is_floating(column.type):
         ranks = np.unique(column.to_numpy(zero_copy_only=False), return_inverse=True)[1] + 1

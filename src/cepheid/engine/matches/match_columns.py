@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 Ints = Any  # an array of integers: numpy's types say more than they help here
 
 
@@ -15,9 +17,9 @@ class MatchColumns:
 
     rows: Sequence[Ints]  # of a component: the rows of the events that it has bound, match by match
     counts: Sequence[Ints | None]  # how many there are in each match; None where there is one in every match
-    first: Ints  # the row of the first event of each match
-    last: Ints
-    reached: Ints  # the components that were reached, by match: a number into `reaches`
+    first: np.ndarray  # the row of the first event of each match
+    last: np.ndarray
+    reached: np.ndarray  # the components that were reached, by match: a number into `reaches`
     reaches: tuple[frozenset[str], ...]
 
     def __len__(self) -> int:

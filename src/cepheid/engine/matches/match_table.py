@@ -32,10 +32,10 @@ class MatchTable:
     positive component each is bound. `reached` are the components that were reached, by match: a number into `reaches`.
     """
 
-    rows: Ints
-    variables: Ints
-    offsets: Ints
-    reached: Ints
+    rows: np.ndarray
+    variables: np.ndarray
+    offsets: np.ndarray
+    reached: np.ndarray
     reaches: tuple[frozenset[str], ...]
     values: tuple[Any, ...] | None = field(default=None)  # of RETURN, where they are known: lists, or Arrow arrays
 
@@ -70,7 +70,7 @@ class MatchTable:
         for at in range(0, len(self), size):
             yield self.take(np.arange(at, min(at + size, len(self))))
 
-    def take(self, wanted: Ints) -> MatchTable:
+    def take(self, wanted: np.ndarray) -> MatchTable:
         """Some of the matches."""
         lengths = self.offsets[wanted + 1] - self.offsets[wanted]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
@@ -105,7 +105,7 @@ class MatchTable:
         return MatchColumns(rows, counts, self.first, self.last, self.reached, self.reaches)
 
 
-def some_or_one(counts: Ints) -> Ints | None:
+def some_or_one(counts: np.ndarray) -> Ints | None:
     """How many events matches have of a variable; None where it is one for each."""
     return None if (counts == 1).all() else counts
 
@@ -173,7 +173,7 @@ def concatenate(parts: Sequence[MatchTable]) -> MatchTable:
     )
 
 
-def _taken(column: Any, wanted: Ints) -> Any:
+def _taken(column: Any, wanted: np.ndarray) -> Any:
     """Some values of a column, which is an Arrow array or a list."""
     return (
         column.take(from_numpy(wanted))
@@ -182,7 +182,7 @@ def _taken(column: Any, wanted: Ints) -> Any:
     )
 
 
-def _joined(parts: Sequence[Any]) -> Any:
+def _joined(parts: Sequence[pa.Array]) -> pa.Array:
     """The values of several columns, one after the other."""
     if all(isinstance(part, pa.Array) for part in parts) and len({part.type for part in parts}) == 1:
         return pa.concat_arrays(parts)
@@ -200,7 +200,7 @@ def arranged(found: MatchTable, instants: Instants | None = None) -> MatchTable:
     return found.take(in_order(found, found.rows))
 
 
-def in_order(found: MatchTable, ids: Ints, times: Ints | None = None) -> Ints:
+def in_order(found: MatchTable, ids: np.ndarray, times: Ints | None = None) -> np.ndarray:
     """The order of S9 as a permutation; `ids` are those of the events of each match.
 
     times: of these events, where those of one time are simultaneous (S2), so that matches end and start together.

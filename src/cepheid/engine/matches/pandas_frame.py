@@ -61,7 +61,7 @@ def _objects(column: pa.ChunkedArray, index: Any) -> pandas.Series:
     return pandas.Series(values, index=index, dtype=object)
 
 
-def _array(values: list[Any]) -> Any:
+def _array(values: list[Any]) -> np.ndarray:
     found = np.empty(len(values), object)
     found[:] = values
     return found

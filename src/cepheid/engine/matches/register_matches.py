@@ -27,7 +27,7 @@ KEPT = -1
 """The value beside those of the register: whether a match came when its window was over."""
 
 
-def pairs(rows: Ints, values: tuple[Any, ...]) -> MatchTable:
+def pairs(rows: np.ndarray, values: tuple[pa.Array, ...]) -> MatchTable:
     """Matches by their first and last rows, which alternate."""
     count = len(rows) // 2
     return MatchTable(
@@ -126,19 +126,19 @@ class RegisterMatches:
         return made
 
 
-def _ends(rows: Ints) -> Ints:
+def _ends(rows: np.ndarray) -> Ints:
     """Numbers that are ordered as matches are by their last rows, then by the first ones."""
     low = int(rows.min())
     return (rows[1::2] - low) * (int(rows.max()) - low + 1) + rows[::2]
 
 
-def _taken(found: MatchTable, order: Ints) -> MatchTable:
+def _taken(found: MatchTable, order: np.ndarray) -> MatchTable:
     """Some of the matches."""
     assert found.values is not None
     return pairs(found.rows.reshape(-1, 2)[order].ravel(), tuple(v.take(from_numpy(order)) for v in found.values))
 
 
-def _as_result(column: pa.Array, result: Result) -> Any:
+def _as_result(column: pa.Array, result: Result) -> pa.Array:
     """A field of the register as a column of RETURN. Times are integers, which `Matches` converts from a list."""
     if result.type.kind in (Kind.INT, Kind.FLOAT, Kind.BOOL, Kind.STRING):
         return column if column.type == plain(result.type) else column.cast(plain(result.type))

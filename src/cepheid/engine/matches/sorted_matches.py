@@ -17,7 +17,7 @@ MANY = 100_000
 """Matches from which on a compiled loop is worth loading the compiler's library."""
 
 
-def sort_sequences(parts: Sequence[MatchPositions], base: int) -> list[Any] | None:
+def sort_sequences(parts: Sequence[MatchPositions], base: int) -> list[np.ndarray] | None:
     """The rows of each component, counted from `base`, of components that come one after the other.
 
     None where matches are few, or their positions too far apart to fit into one number.
@@ -54,7 +54,7 @@ def sort_sequences(parts: Sequence[MatchPositions], base: int) -> list[Any] | No
     return rows
 
 
-def find_order(keys: Sequence[Any]) -> Any:
+def find_order(keys: Sequence[np.ndarray]) -> np.ndarray:
     """The order of rows by some keys, the first of them first."""
     count = len(keys[0])
     if not count:
@@ -69,14 +69,14 @@ def find_order(keys: Sequence[Any]) -> Any:
     return _sort_packed((packed << width) | np.arange(count), bits + width) & ((1 << width) - 1)
 
 
-def _sort_packed(packed: Any, bits: int) -> Any:
+def _sort_packed(packed: np.ndarray, bits: int) -> np.ndarray:
     """Numbers that are not negative and have so many bits, sorted; they may be moved."""
     spare, heads, ends = room_for(len(packed), np.int64), np.empty(PLACES, np.uint32), np.empty(PLACES, np.uint32)
     turned = library_function("sort_packed", native=True)(len(packed), bits, packed, spare, heads, ends)
     return spare if turned else packed
 
 
-def _packed(keys: Sequence[Any]) -> Any:
+def _packed(keys: Sequence[np.ndarray]) -> Any:
     """All keys in one number, if they fit: each but the first by its distance from the first, which is small."""
     first = keys[0]
     packed = first - int(first.min())

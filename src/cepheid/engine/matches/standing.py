@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cepheid.engine.encoding.grown import Grown
@@ -32,7 +30,7 @@ class Standing:
         return MatchTable(*arrays, self._reaches)
 
     @property
-    def alive(self) -> Any:
+    def alive(self) -> np.ndarray:
         """Which of them stand, as they do now."""
         return self._alive.all.astype(bool)
 
@@ -42,7 +40,9 @@ class Standing:
         arrays = self._rows, self._variables, self._offsets, self._reached, self._alive
         return sum(array.nbytes for array in arrays)
 
-    def replace(self, found: MatchTable, changed: Any, there: Any, *, native: bool) -> tuple[MatchTable, MatchTable]:
+    def replace(
+        self, found: MatchTable, changed: np.ndarray, there: np.ndarray, *, native: bool
+    ) -> tuple[MatchTable, MatchTable]:
         """Put matches in the place of those that ended where something changed; which are gone, and which are new.
 
         Those that are new are not added yet. changed: the events at which other matches may end than before; what was
@@ -73,22 +73,22 @@ class Standing:
         self._reached.add(found.reached)
         self._alive.add(np.ones(len(found), np.uint8))
 
-    def keep(self, wanted: Any) -> None:
+    def keep(self, wanted: np.ndarray) -> None:
         """Keep some of those that stand, given by a flag for each."""
         kept = self.all.take(np.flatnonzero(wanted & self.alive))
         self._begin()  # whoever was told of the others has the arrays as they are
         self.add(kept)
 
-    def renumber(self, number: Any) -> None:
+    def renumber(self, number: np.ndarray) -> None:
         """Events have other numbers, of which there is one for each."""
         self._rows.all[:] = number[self._rows.all]
 
 
-def _arrays(found: MatchTable) -> tuple[Any, Any, Any]:
+def _arrays(found: MatchTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return found.rows.astype(np.int32, copy=False), found.variables.astype(np.int16, copy=False), found.offsets
 
 
-def _some(found: MatchTable, places: Any, native: bool) -> MatchTable:
+def _some(found: MatchTable, places: np.ndarray, native: bool) -> MatchTable:
     """Some matches of a table."""
     if not len(places) or len(places) == len(found):
         return found if len(places) else NONE

@@ -89,7 +89,7 @@ class _Maker:
 
     def __init__(self, query: Runnable, table: pa.Table, found: MatchTable, value: str | None) -> None:
         self.query, self.table, self.found, self.value = query, table, found, value
-        self.times: Any = ticks_of(table.column(query.schema.roles.time))
+        self.times: np.ndarray = ticks_of(table.column(query.schema.roles.time))
         self.names = [component.variable for component in query.positive]
         arrays = [component.array for component in query.positive]
         self.arrays = {name for name, array in zip(self.names, arrays, strict=True) if array}
@@ -186,7 +186,7 @@ class _Maker:
 
     # The events around them.
 
-    def near(self, bands: Sequence[Band]) -> Any:
+    def near(self, bands: Sequence[Band]) -> np.ndarray:
         """The rows of the events around the matches, in the order of their times."""
         low, high = Timeline("", Scale(), (Lane("", bands=tuple(bands)),)).bounds
         margin, wide = (high - low) // 12, 2 * (high - low)
@@ -198,7 +198,7 @@ class _Maker:
     def key(self, row: int) -> tuple[Any, ...]:
         return tuple(_plain(self.table.column(name)[row]) for name in self.keys)
 
-    def shown_keys(self, near: Any, owners: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def shown_keys(self, near: np.ndarray, owners: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """The keys of the matches, and all others if these are few."""
         if not self.keys:
             return [()]
@@ -211,9 +211,9 @@ class _Maker:
             self.notes.append(f"{len(every) - len(with_matches):,} keys without a match here are left out")
         return every if few else with_matches
 
-    def of_key(self, near: Any, key: tuple[Any, ...], names: Sequence[str]) -> Any:
+    def of_key(self, near: np.ndarray, key: tuple[Any, ...], names: Sequence[str]) -> np.ndarray:
         """Which of the events have a key in some columns."""
-        mine: Any = np.ones(len(near), bool)
+        mine: np.ndarray = np.ones(len(near), bool)
         for name, value in zip(names, key, strict=True):
             column = self.table.column(name).take(from_numpy(near))
             if pa.types.is_nested(column.type) or pa.types.is_dictionary(column.type):
@@ -225,7 +225,7 @@ class _Maker:
                 mine &= pc.fill_null(pc.equal(column, scalar), False).to_numpy()
         return mine
 
-    def others(self, rows: Any, label: str) -> tuple[Point, ...]:
+    def others(self, rows: np.ndarray, label: str) -> tuple[Point, ...]:
         """The events of a lane that are in no match, by their types; of very many, some."""
         rest = rows[~np.isin(rows, self.found.rows)]
         kept = rest[_spread(len(rest), EVENTS)]
@@ -239,7 +239,7 @@ class _Maker:
         aside = self.numbered is not None and name not in self.numbered
         return replace(self.point(row, name), aside=aside)
 
-    def types_with_numbers(self, rows: Any) -> frozenset[str] | None:
+    def types_with_numbers(self, rows: np.ndarray) -> frozenset[str] | None:
         """The types of events that have the number that is drawn; None if there is no such number, or no types."""
         kind = self.query.schema.roles.type
         if self.value is None or kind is None:
@@ -267,5 +267,5 @@ def _plain(value: pa.Scalar) -> Any:
     return found if not isinstance(found, list | dict) else str(found)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: str | float | None) -> str:
     return "NULL" if value is None else str(value) or "''"

@@ -22,7 +22,9 @@ from cepheid.pattern.binding.schema import Schema
 class JoinedRows(Reordered):
     """Events of a batch, each with a rule, by their places; a column is made when it is read."""
 
-    def __init__(self, schema: Schema, batch: Batch, events: Any, rules: RulePlaces, numbers: Any) -> None:
+    def __init__(
+        self, schema: Schema, batch: Batch, events: np.ndarray, rules: RulePlaces, numbers: np.ndarray
+    ) -> None:
         self.schema = schema
         self.batch = batch
         self.events = events
@@ -36,7 +38,7 @@ class JoinedRows(Reordered):
         return len(self.events)
 
     @cached_property
-    def places(self) -> Any:
+    def places(self) -> np.ndarray:
         """The places of the rules."""
         return self.rules.places(self.numbers)
 
@@ -66,11 +68,11 @@ class JoinedRows(Reordered):
         """The events: each has many rules, and what reads no constant of these is the same for all of them."""
         return self.events if self.schema.constants.isdisjoint(columns) else None
 
-    def only(self, index: Any) -> JoinedRows:
+    def only(self, index: np.ndarray) -> JoinedRows:
         """Some rows, by their places."""
         return JoinedRows(self.schema, self.batch, self.events[index], self.rules, self.numbers[index])
 
-    def take(self, index: Any) -> pa.Table:
+    def take(self, index: np.ndarray) -> pa.Table:
         """Some rows as a table, by their places."""
         return self.only(index).table
 
@@ -93,7 +95,7 @@ class JoinedStream(InputStream):
         self.source: KeptRows | None = None  # the events themselves
         self._parts: list[tuple[Any, Any]] = []  # ids of events and numbers of rules, as they came
 
-    def append(self, events: Events, times: Any) -> Batch:
+    def append(self, events: Events, times: np.ndarray) -> Batch:
         """The next rows, which are in order."""
         assert isinstance(events, JoinedRows)
         batch = Batch(self.codes, events, times, self.events)
@@ -102,7 +104,7 @@ class JoinedStream(InputStream):
         self._parts.append((events.events + events.batch.first, events.numbers))
         return batch
 
-    def pairs(self, rows: Any) -> tuple[Any, Any]:
+    def pairs(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The ids of the events and the numbers of the rules of some rows, counted from the first that is kept."""
         if len(self._parts) == 1:
             return self._parts[0][0][rows], self._parts[0][1][rows]
@@ -115,7 +117,7 @@ class JoinedStream(InputStream):
         return ids, numbers
 
     @property
-    def all_pairs(self) -> tuple[Any, Any]:
+    def all_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Those of all rows that are kept."""
         return self.pairs(np.arange(self.rows))
 
@@ -134,7 +136,7 @@ class JoinedStream(InputStream):
         """The same."""
         return self.kept
 
-    def taken(self, places: Any) -> pa.Table:
+    def taken(self, places: np.ndarray) -> pa.Table:
         """Some of the rows that are kept, with all of their columns."""
         assert self.source is not None
         ids, numbers = self.pairs(places)
@@ -160,7 +162,7 @@ class JoinedStream(InputStream):
                 self._parts[0] = ids[count:].copy(), numbers[count:].copy()
             self.base = first
 
-    def restore_pairs(self, ids: Any, numbers: Any, base: int, events: int, last: int | None) -> None:
+    def restore_pairs(self, ids: np.ndarray, numbers: np.ndarray, base: int, events: int, last: int | None) -> None:
         """Go on with rows that were kept."""
         self._parts = [(ids, numbers)]
         self.base, self.events, self.last = base, events, last

@@ -25,8 +25,8 @@ class _Interval:
     """
 
     key: Key
-    lows: Any
-    highs: Any
+    lows: np.ndarray
+    highs: np.ndarray
     sides: tuple[tuple[int, Any, Any], ...]
 
 
@@ -35,13 +35,13 @@ class RangeIndex:
 
     def __init__(self, bounds: Sequence[Bounds]) -> None:
         self.bounds = tuple(bounds)
-        self.numbers: Any = np.zeros(0, np.int64)
+        self.numbers: np.ndarray = np.zeros(0, np.int64)
         self.constants: pa.Table | None = None
-        self.gone: Any = np.zeros(0, np.int64)
+        self.gone: np.ndarray = np.zeros(0, np.int64)
         self._keys = KeyColumns()
         self._made: tuple[Any, tuple[_Interval, ...]] | None = None
 
-    def add(self, numbers: Any, constants: pa.Table) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.Table) -> None:
         """More rules."""
         read = (one.constant.column for one in self.bounds if isinstance(one.constant, RuleConstant))
         own = constants.select(list(dict.fromkeys(read)))
@@ -49,7 +49,7 @@ class RangeIndex:
         self.gone = np.setdiff1d(self.gone, numbers)  # a state that is restored has its rules again
         self.numbers, self._made = np.concatenate([self.numbers, numbers]), None
 
-    def remove(self, numbers: Any) -> None:
+    def remove(self, numbers: np.ndarray) -> None:
         """Rules that are gone."""
         self.gone, self._made = np.union1d(self.gone, numbers), None
 
@@ -63,7 +63,7 @@ class RangeIndex:
         found._keys, found._made = KeyColumns(), None
         return found
 
-    def _index(self) -> tuple[Any, tuple[_Interval, ...]]:
+    def _index(self) -> tuple[np.ndarray, tuple[_Interval, ...]]:
         if self._made is None:
             assert self.constants is not None
             alive = np.flatnonzero(np.isin(self.numbers, self.gone, invert=True))
@@ -79,7 +79,7 @@ class RangeIndex:
             self._made = numbers, tuple(_interval(key, *ends) for key, ends in found.items())
         return self._made
 
-    def _ends(self, bounds: Bounds, constants: pa.Table, count: int) -> tuple[Any, Any]:
+    def _ends(self, bounds: Bounds, constants: pa.Table, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The least and the greatest key that rules let through, or a little less and more."""
         values, null = self._keys.constants(bounds.key, bounds.constant, constants, count)
         low, high = np.full(count, LEAST), np.full(count, MOST)
@@ -90,11 +90,11 @@ class RangeIndex:
         # Events have no key below LEAST: see `KeyColumns`.
         return np.where(null, MOST, low), np.where(null, NULL, np.maximum(high, LEAST))
 
-    def most(self, batch: Batch) -> Any:
+    def most(self, batch: Batch) -> np.ndarray:
         """How many rules each event is compared with."""
         return np.zeros(len(batch), np.int64) if self.constants is None else self._best(batch)[1]
 
-    def find(self, batch: Batch) -> tuple[Any, Any]:
+    def find(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         """The places of events, and the numbers of the rules that each may pass."""
         if self.constants is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -109,7 +109,7 @@ class RangeIndex:
             events, rules = events[kept], rules[kept]
         return events, numbers[rules]
 
-    def _best(self, batch: Batch) -> tuple[Any, Any, Any]:
+    def _best(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """The order of rules in which events pass the fewest first ones, how many each does, and the keys of events."""
         _, intervals = self._index()
         values = [self._values(batch, interval.key) for interval in intervals]
@@ -126,7 +126,7 @@ class RangeIndex:
         return batch.once_for(("key", id(self), key), lambda: self._keys.of_one(batch, key))
 
 
-def _interval(key: Key, lows: Any, highs: Any) -> _Interval:
+def _interval(key: Key, lows: np.ndarray, highs: np.ndarray) -> _Interval:
     by_low = np.argsort(lows, kind="stable")
     ends = -np.maximum(highs, LEAST)
     by_high = np.argsort(ends, kind="stable")

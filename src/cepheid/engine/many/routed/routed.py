@@ -65,7 +65,7 @@ class RoutedTier:
         self.found: list[Part] = []  # matches that are certain
         self.queue: list[Batch] = []
         self.ending: dict[int, list[Any]] = {}  # rules that end at a time, in ticks
-        self.gone: Any = np.zeros(0, np.int64)  # rules that give nothing any more
+        self.gone: np.ndarray = np.zeros(0, np.int64)  # rules that give nothing any more
         self.events = self.touched = 0
 
     def anew(self, factory: Factory) -> RoutedTier:
@@ -81,12 +81,12 @@ class RoutedTier:
 
     # Rules.
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+    def add(self, numbers: list[int] | np.ndarray, constants: pa.Table, at: int | None, kind: object = None) -> None:
         """Rules with their constants, which see the events after a time."""
         self.rules.add(numbers, constants, at)
         self.router.add(np.asarray(numbers, np.int64), constants)
 
-    def remove(self, numbers: Any, at: int) -> None:
+    def remove(self, numbers: np.ndarray, at: int) -> None:
         """Rules that see no event after a time."""
         self.rules.end(numbers, at)
         self.ending.setdefault(at, []).append(np.asarray(numbers, np.int64))
@@ -136,7 +136,7 @@ class RoutedTier:
             self._take(rows, times[begin:end])
             begin = end
 
-    def _take(self, rows: JoinedRows, times: Any) -> None:
+    def _take(self, rows: JoinedRows, times: np.ndarray) -> None:
         if self.filter is not None:
             places = self.filter.places(Batch(self.seen, rows, times, 0))
             if places is not None:
@@ -166,7 +166,7 @@ class RoutedTier:
         found += [*self._taken(), *self._certain(self.running.emit(now))]
         return found_of(self.template, self.joined, found, rows)
 
-    def _ended(self, ended: Any, at: int) -> list[Part]:
+    def _ended(self, ended: np.ndarray, at: int) -> list[Part]:
         """What rules give that end at a time: absences are known up to then (S17)."""
         found = [*self._taken(), *self._certain(self.running.emit(at))]
         if self.query.waits or self.query.output is not Output.ALL:
@@ -235,7 +235,7 @@ class RoutedTier:
         machine = self.running.machine
         self.stream.compact(now, [] if machine is None else [machine])
 
-    def _end_partitions(self, ended: Any) -> None:
+    def _end_partitions(self, ended: np.ndarray) -> None:
         """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
         machine, by_rule = self.running.machine, self.query.partitions.all[:1] == (RULE,)
         if isinstance(machine, ScanMachine) and self.query.within is None and by_rule:
@@ -283,7 +283,7 @@ class RoutedTier:
         kept = [rules.numbers, rules.since, rules.until, constants, self.gone, *stream.all_pairs]
         return facts, [*kept, *routed, *keys, *own]
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: dict[str, Any], arrays: list[np.ndarray], rows: KeptRows) -> None:
         """Take up a state that was dumped; it has its rules."""
         numbers, since, until, constants, gone, ids, owners, *rest = arrays
         routed = facts.get("routed", 0)  # there were none in earlier releases
@@ -326,7 +326,7 @@ def part_of(batch: Batch, begin: int, end: int) -> Batch:
     return Batch(batch.codes, batch.only(np.arange(begin, end)), batch.times[begin:end], batch.first + begin)
 
 
-def cuts(times: Any, most: int, weights: Any = None) -> Iterator[int]:
+def cuts(times: np.ndarray, most: int, weights: np.ndarray | None = None) -> Iterator[int]:
     """Where rows, of which each weighs 1 or more, are cut into parts of at most so much; an instant stays together."""
     begin, count = 0, len(times)
     total = np.arange(1, count + 1) if weights is None else np.cumsum(np.maximum(weights, 1))

@@ -53,17 +53,17 @@ class AllPairs:
     """Every event concerns every rule."""
 
     def __init__(self) -> None:
-        self.numbers: Any = np.zeros(0, np.int64)
+        self.numbers: np.ndarray = np.zeros(0, np.int64)
 
-    def add(self, numbers: Any, constants: pa.Table) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.Table) -> None:
         """More rules."""
         self.numbers = np.union1d(self.numbers, np.asarray(numbers, np.int64))
 
-    def remove(self, numbers: Any) -> None:
+    def remove(self, numbers: np.ndarray) -> None:
         """Rules that are gone."""
         self.numbers = np.setdiff1d(self.numbers, numbers, assume_unique=True)
 
-    def most(self, batch: Batch) -> Any:
+    def most(self, batch: Batch) -> np.ndarray:
         """All of them."""
         return np.full(len(batch), len(self.numbers))
 
@@ -75,18 +75,18 @@ class AllPairs:
         """Nothing depends on the events so far."""
         return ()
 
-    def load(self, arrays: Sequence[Any], numbers: Any, at: int | None) -> None:
+    def load(self, arrays: Sequence[Any], numbers: np.ndarray, at: int | None) -> None:
         """Nor does it here."""
 
     def copy(self) -> AllPairs:
         """The same, to which more may come."""
         return copy(self)
 
-    def find(self, batch: Batch) -> tuple[Any, Any]:
+    def find(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         """Every event with every rule."""
         return self.route(batch)
 
-    def route(self, batch: Batch) -> tuple[Any, Any]:
+    def route(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         """The same."""
         events = np.repeat(np.arange(len(batch)), len(self.numbers))
         return events, np.tile(self.numbers, len(batch))
@@ -105,13 +105,13 @@ class ByConstants:
         self._indexes = [_index_of(way) for way in self.ways]
         self._rules = 0
 
-    def add(self, numbers: Any, constants: pa.Table) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.Table) -> None:
         """More rules."""
         self._rules += len(numbers)
         for index in self._indexes:
             index.add(np.asarray(numbers, np.int64), constants)
 
-    def remove(self, numbers: Any) -> None:
+    def remove(self, numbers: np.ndarray) -> None:
         """Rules that are gone."""
         self._rules -= len(numbers)
         self.begun.remove(numbers)
@@ -129,11 +129,11 @@ class ByConstants:
         for index in self._indexes:
             index.clear()
 
-    def dump(self) -> tuple[Any, ...]:
+    def dump(self) -> tuple[np.ndarray, ...]:
         """The rules that have begun."""
         return (self.begun.numbers, self.begun.times) if self.later is not None else ()
 
-    def load(self, arrays: Sequence[Any], numbers: Any, at: int | None) -> None:
+    def load(self, arrays: Sequence[np.ndarray], numbers: np.ndarray, at: int | None) -> None:
         """Go on with them; a state of an earlier release does not say which they are, so that all may have."""
         if arrays:
             self.begun.set(*arrays)
@@ -147,7 +147,7 @@ class ByConstants:
         found._indexes = [index.copy() for index in self._indexes]
         return found
 
-    def route(self, batch: Batch) -> tuple[Any, Any]:
+    def route(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         """Each event with the rules that it concerns."""
         parts = [self._found(way, index, batch) for way, index in zip(self.ways, self._indexes, strict=True)]
         if len(parts) == 1 and isinstance(self._indexes[0], _Index) and self.later is None:
@@ -163,7 +163,7 @@ class ByConstants:
         new[1:] = (events[1:] != events[:-1]) | (numbers[1:] != numbers[:-1])
         return events[new], numbers[new]
 
-    def _found(self, way: Route, index: _AnyIndex, batch: Batch) -> tuple[Any, Any]:
+    def _found(self, way: Route, index: _AnyIndex, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         rows = _of_types(batch, way.types)
         if not rows.all():
             places = np.flatnonzero(rows)
@@ -183,10 +183,10 @@ class _Index:
         self.pair = pair
         self._values = ValueIndex()
 
-    def add(self, numbers: Any, constants: pa.Table) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.Table) -> None:
         self._values.add(numbers, constants.column(self.pair[1]))
 
-    def remove(self, numbers: Any) -> None:
+    def remove(self, numbers: np.ndarray) -> None:
         self._values.remove(numbers)
 
     def clear(self) -> None:
@@ -197,10 +197,10 @@ class _Index:
         found._values = self._values.copy()
         return found
 
-    def most(self, batch: Batch) -> Any:
+    def most(self, batch: Batch) -> np.ndarray:
         return np.full(len(batch), SOME)
 
-    def find(self, batch: Batch) -> tuple[Any, Any]:
+    def find(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         """The places of events, and the rules that have the value of each."""
         return self._values.find(batch.column(self.pair[0]))
 

@@ -20,16 +20,16 @@ class RulePlaces:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.constants: pa.Table = schema.empty_table()
-        self.numbers: Any = np.zeros(0, np.int64)
-        self.since: Any = np.zeros(0, np.int64)
-        self.until: Any = np.zeros(0, np.int64)
-        self._order: Any = np.zeros(0, np.int64)
-        self._sorted: Any = np.zeros(0, np.int64)
+        self.numbers: np.ndarray = np.zeros(0, np.int64)
+        self.since: np.ndarray = np.zeros(0, np.int64)
+        self.until: np.ndarray = np.zeros(0, np.int64)
+        self._order: np.ndarray = np.zeros(0, np.int64)
+        self._sorted: np.ndarray = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None) -> None:
+    def add(self, numbers: list[int] | np.ndarray, constants: pa.Table, at: int | None) -> None:
         """Rules that see the events after a time; None: all."""
         self.constants = pa.concat_tables([self.constants, constants.cast(self.constants.schema)])
         if self.constants.num_columns and self.constants.column(0).num_chunks > MANY_CHUNKS:
@@ -45,7 +45,7 @@ class RulePlaces:
         found.until = self.until.copy()  # the others are never written to
         return found
 
-    def restore(self, numbers: Any, constants: pa.Table, since: Any, until: Any) -> None:
+    def restore(self, numbers: np.ndarray, constants: pa.Table, since: np.ndarray, until: np.ndarray) -> None:
         """Go on with rules that were written down."""
         self.numbers, self.constants = np.asarray(numbers, np.int64), constants
         self.since, self.until = np.array(since, np.int64), np.array(until, np.int64)
@@ -58,11 +58,11 @@ class RulePlaces:
             self._order = np.argsort(self.numbers, kind="stable")
             self._sorted = self.numbers[self._order]
 
-    def places(self, numbers: Any) -> Any:
+    def places(self, numbers: np.ndarray) -> np.ndarray:
         """The places of rules, by their numbers."""
         return self._order[np.searchsorted(self._sorted, numbers)]
 
-    def end(self, numbers: Any, at: int) -> None:
+    def end(self, numbers: np.ndarray, at: int) -> None:
         """They see no event after a time."""
         places = self.places(np.asarray(numbers, np.int64))
         self.until[places] = np.minimum(self.until[places], at)

@@ -36,7 +36,7 @@ class ValueIndex:
         """Forget all rules."""
         self._parts, self._texts, self._gone = (), {}, NONE
 
-    def add(self, numbers: Any, constants: pa.ChunkedArray) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.ChunkedArray) -> None:
         """More rules."""
         keys, valid = self._keys(constants, learn=True)
         parts = [*self._parts, _sorted(keys[valid], numbers[valid])]
@@ -45,7 +45,7 @@ class ValueIndex:
             parts[-2:] = [_sorted(np.concatenate([keys, more]), np.concatenate([own, others]))]
         self._parts = tuple(parts)
 
-    def remove(self, numbers: Any) -> None:
+    def remove(self, numbers: np.ndarray) -> None:
         """Rules that are gone."""
         self._gone = np.union1d(self._gone, numbers)
         total = sum(len(own) for _, own in self._parts)
@@ -55,7 +55,7 @@ class ValueIndex:
             kept = _without(own, self._gone)
             self._parts, self._gone = (_sorted(keys[kept], own[kept]),), NONE
 
-    def find(self, column: pa.ChunkedArray) -> tuple[Any, Any]:
+    def find(self, column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
         """The places of values, and the rules that have each, by place and number."""
         keys, valid = self._keys(column, learn=False)
         asked = np.flatnonzero(valid)
@@ -72,14 +72,16 @@ class ValueIndex:
         return places, numbers
 
     @staticmethod
-    def _found(asked: Any, wanted: Any, keys: Any, numbers: Any) -> tuple[Any, Any]:
+    def _found(
+        asked: np.ndarray, wanted: np.ndarray, keys: np.ndarray, numbers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         begins, ends = np.searchsorted(keys, wanted, "left"), np.searchsorted(keys, wanted, "right")
         counts = ends - begins
         total = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         index = np.repeat(begins - total[:-1], counts) + np.arange(total[-1])
         return np.repeat(asked, counts), numbers[index]
 
-    def _keys(self, column: pa.ChunkedArray, *, learn: bool) -> tuple[Any, Any]:
+    def _keys(self, column: pa.ChunkedArray, *, learn: bool) -> tuple[np.ndarray, np.ndarray]:
         """A whole number for each value, and where there is one."""
         if isinstance(column.type, pa.DictionaryType) and not _is_text(column.type.value_type):
             column = column.cast(column.type.value_type)
@@ -103,12 +105,12 @@ def _is_text(arrow: pa.DataType) -> bool:
     return bool(pa.types.is_string(arrow) or pa.types.is_large_string(arrow))
 
 
-def _sorted(keys: Any, numbers: Any) -> tuple[Any, Any]:
+def _sorted(keys: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     order = np.lexsort((numbers, keys))
     return keys[order], numbers[order]
 
 
-def _without(numbers: Any, gone: Any) -> Any:
+def _without(numbers: np.ndarray, gone: np.ndarray) -> Any:
     """Which numbers are not among others, that ascend."""
     places = np.minimum(np.searchsorted(gone, numbers), len(gone) - 1)
     return gone[places] != numbers

@@ -47,7 +47,7 @@ class Share:
     """Some rules of a table, by their places, that are of one variant, and the columns that these have there."""
 
     variant: Variant
-    rows: Any
+    rows: np.ndarray
     constants: pa.Table
 
 
@@ -55,7 +55,7 @@ class Share:
 class WrongRules:
     """Rules, by their places, that can't be run, and why."""
 
-    rows: Any
+    rows: np.ndarray
     error: CepheidError
 
 
@@ -167,7 +167,7 @@ class VariedTemplate:
                 self._share(rules, values, free, own[mine], upper, ticks[mine], shares, wrong)
         return shares, wrong
 
-    def _lasting(self, rules: pa.Table, window: str) -> tuple[Any, Any, list[WrongRules]]:
+    def _lasting(self, rules: pa.Table, window: str) -> tuple[np.ndarray, np.ndarray, list[WrongRules]]:
         """The window of each rule in ticks, those that have one, and those that have none that can be.
 
         One that is longer than the ticks there are is as long as these.
@@ -238,7 +238,7 @@ class VariedTemplate:
                 raise AssertionError("a rule does not fit the variant that was made for it")
             rows = rows[~fits]
 
-    def _window_column(self, ticks: Any) -> pa.Array:
+    def _window_column(self, ticks: np.ndarray) -> pa.Array:
         """Windows as the differences of two times."""
         type_ = window_type(self.schema)
         scale = self.schema.tick if type_.kind is Kind.DURATION else 1
@@ -271,7 +271,7 @@ class VariedTemplate:
         return bind(found, self.schema, self.functions)
 
 
-def _groups(rules: pa.Table, shaping: Sequence[str], rows: Any) -> Iterator[tuple[dict[str, object], Any]]:
+def _groups(rules: pa.Table, shaping: Sequence[str], rows: np.ndarray) -> Iterator[tuple[dict[str, object], Any]]:
     """Rows with the same values of some columns."""
     if not shaping:
         yield {}, rows
@@ -288,7 +288,7 @@ def _groups(rules: pa.Table, shaping: Sequence[str], rows: Any) -> Iterator[tupl
         yield {name: rules.column(name)[int(row)].as_py() for name in shaping}, rows[codes == code]
 
 
-def _sample(rules: pa.Table, free: Sequence[str], rows: Any) -> dict[str, object]:
+def _sample(rules: pa.Table, free: Sequence[str], rows: np.ndarray) -> dict[str, object]:
     """The values of the first rule; where it has none, those of the first that has one."""
     found: dict[str, object] = {}
     for name in free:
@@ -301,12 +301,12 @@ def _sample(rules: pa.Table, free: Sequence[str], rows: Any) -> dict[str, object
     return found
 
 
-def _first(rules: pa.Table, rows: Any, upper: tuple[str, int] | tuple[()]) -> dict[str, object]:
+def _first(rules: pa.Table, rows: np.ndarray, upper: tuple[str, int] | tuple[()]) -> dict[str, object]:
     """The window of the first rule."""
     return {upper[0]: rules.column(upper[0])[int(rows[0])].as_py()} if upper else {}
 
 
-def _constants(variant: Variant, rules: pa.Table, rows: Any) -> tuple[dict[str, pa.ChunkedArray], Any]:
+def _constants(variant: Variant, rules: pa.Table, rows: np.ndarray) -> tuple[dict[str, pa.ChunkedArray], np.ndarray]:
     """The columns of a variant for some rules, and which of them have constants of its types."""
     columns: dict[str, pa.ChunkedArray] = {}
     fits = np.ones(len(rows), bool)
@@ -334,7 +334,7 @@ def _is_natural(arrow: pa.DataType, type_: Type) -> bool:
     return type_.kind in kinds and bool(kinds[type_.kind](arrow))
 
 
-def _read(column: ConstantColumn, given: pa.ChunkedArray) -> tuple[pa.ChunkedArray, Any]:
+def _read(column: ConstantColumn, given: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray]:
     """The values of a column one by one, and which are of its type."""
     values: list[Any] = []
     fits = []

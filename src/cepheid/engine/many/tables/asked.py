@@ -26,17 +26,17 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 class RowConditions:
     """Conditions by row: `offsets[r]:offsets[r + 1]` are those of row r, equalities first, tests last."""
 
-    columns: Any
-    lows: Any
-    highs: Any
-    offsets: Any
-    never: Any  # rows whose conditions contradict each other
+    columns: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    offsets: np.ndarray
+    never: np.ndarray  # rows whose conditions contradict each other
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     @cached_property
-    def counts(self) -> Any:
+    def counts(self) -> np.ndarray:
         """How many conditions a row has."""
         return np.diff(self.offsets)
 
@@ -45,12 +45,12 @@ class RowConditions:
         """Which conditions are equalities."""
         return (self.columns >= 0) & (self.lows == self.highs)
 
-    def per_row(self, wanted: Any) -> Any:
+    def per_row(self, wanted: np.ndarray) -> Any:
         """How many of some conditions each row has."""
         before = np.concatenate([[0], np.cumsum(wanted)])
         return before[self.offsets[1:]] - before[self.offsets[:-1]]
 
-    def take(self, rows: Any) -> RowConditions:
+    def take(self, rows: np.ndarray) -> RowConditions:
         """Those of some rows."""
         if len(rows) == len(self) and (rows == np.arange(len(rows))).all():
             return self
@@ -69,18 +69,18 @@ class RowConditions:
         offsets = np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]])
         return RowConditions(columns, lows, highs, offsets, never)
 
-    def pick(self, kept: Any) -> RowConditions:
+    def pick(self, kept: np.ndarray) -> RowConditions:
         """Some conditions of all rows, which are a mask."""
         offsets = np.concatenate([[0], np.cumsum(self.per_row(kept))])
         return RowConditions(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
 
-    def only(self, rows: Any) -> RowConditions:
+    def only(self, rows: np.ndarray) -> RowConditions:
         """The same, with no conditions but those of some rows, which are a mask."""
         kept = np.repeat(rows, self.counts)
         offsets = np.concatenate([[0], np.cumsum(np.where(rows, self.counts, 0))])
         return RowConditions(self.columns[kept], self.lows[kept], self.highs[kept], offsets, self.never)
 
-    def ordered(self, rank: Any) -> RowConditions:
+    def ordered(self, rank: np.ndarray) -> RowConditions:
         """The conditions of each row in the order of a rank of theirs, then of their columns."""
         rows = np.repeat(np.arange(len(self)), self.counts)
         order, alike = _sorted(rows, rank, self.columns)
@@ -88,7 +88,7 @@ class RowConditions:
             order = np.lexsort((self.lows, self.columns, rank, rows))
         return RowConditions(self.columns[order], self.lows[order], self.highs[order], self.offsets, self.never)
 
-    def hashes(self) -> Any:
+    def hashes(self) -> np.ndarray:
         """A number for the conditions of each row, the same where they are."""
         mixed = np.full(len(self.columns), _SEED)
         for values in (self.columns, self.lows, self.highs):
@@ -99,7 +99,7 @@ class RowConditions:
             found[filled] = np.add.reduceat(mixed, self.offsets[:-1][filled])
         return found
 
-    def same_as(self, rows: Any) -> bool:
+    def same_as(self, rows: np.ndarray) -> bool:
         """Whether the conditions of each row are those of another one."""
         counts = self.counts
         if not (counts == counts[rows]).all():
@@ -112,11 +112,11 @@ class RowConditions:
 class RowWays:
     """How an event can pass what rows ask: each row has one way, or several, side by side."""
 
-    rows: Any
+    rows: np.ndarray
     asked: RowConditions
 
     @property
-    def first(self) -> Any:
+    def first(self) -> np.ndarray:
         """Which are the first ones of their rows."""
         return np.concatenate([[True], self.rows[1:] != self.rows[:-1]])[: len(self.rows)]
 
@@ -126,7 +126,7 @@ class RowWays:
         return np.bincount(self.rows, minlength=1)[self.rows] > 1
 
     @classmethod
-    def of(cls, asked: RowConditions, only: Any, rows: Any, more: RowConditions) -> RowWays:
+    def of(cls, asked: RowConditions, only: np.ndarray, rows: np.ndarray, more: RowConditions) -> RowWays:
         """Some rows that have one way, and ways of others; of these, ways that can't be passed are left out."""
         all_rows = np.concatenate([only, rows])
         joined = asked.take(only).followed_by(more)
@@ -137,9 +137,9 @@ class RowWays:
         return cls(all_rows[order], joined.take(order))
 
 
-def _sorted(*keys: Any) -> tuple[Any, bool]:
+def _sorted(*keys: Any) -> tuple[np.ndarray, bool]:
     """The order by some numbers, the first ones first, and whether some are alike: one sort for all of them."""
-    packed: Any = np.zeros(len(keys[0]), np.int64)
+    packed: np.ndarray = np.zeros(len(keys[0]), np.int64)
     for values in keys:
         if len(values):
             least = values.min()
@@ -149,7 +149,7 @@ def _sorted(*keys: Any) -> tuple[Any, bool]:
     return order, bool((packed[1:] == packed[:-1]).any())
 
 
-def distinct(hashes: Any) -> tuple[Any, Any]:
+def distinct(hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each number is found first, and for each one which of these it is; they are in the order of the rows."""
     codes = to_numpy(from_numpy(hashes.view(np.int64)).dictionary_encode().indices)
     first = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
@@ -157,7 +157,7 @@ def distinct(hashes: Any) -> tuple[Any, Any]:
     return first, codes
 
 
-def stir(mixed: Any, values: Any) -> Any:
+def stir(mixed: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Mix numbers into hashes."""
     found = (mixed ^ np.ascontiguousarray(values, np.int64).view(np.uint64)) * _MIX
     return found ^ (found >> np.uint64(29))
@@ -172,7 +172,7 @@ class Asking:
         self.lows: list[Any] = []
         self.highs: list[Any] = []
 
-    def bound(self, rows: Any, column: int, operator: str, values: Any, null: Any) -> None:
+    def bound(self, rows: np.ndarray, column: int, operator: str, values: np.ndarray, null: np.ndarray) -> None:
         """`column operator value`; NULL is never so."""
         low = values if operator in ("=", ">=") else values + 1 if operator == ">" else np.full(len(rows), LEAST)
         high = values if operator in ("=", "<=") else values - 1 if operator == "<" else np.full(len(rows), MOST)
@@ -183,18 +183,18 @@ class Asking:
             lost |= values == LEAST
         self.between(rows, column, np.where(lost, MOST, low), np.where(lost, LEAST, high))
 
-    def between(self, rows: Any, column: int, low: Any, high: Any) -> None:
+    def between(self, rows: np.ndarray, column: int, low: np.ndarray, high: np.ndarray) -> None:
         """A column with its bounds."""
         self.rows.append(rows)
         self.columns.append(np.full(len(rows), column, np.int64))
         self.lows.append(low)
         self.highs.append(high)
 
-    def test(self, rows: Any, number: int, constants: Any) -> None:
+    def test(self, rows: np.ndarray, number: int, constants: np.ndarray) -> None:
         """A test, and where its constants are."""
         self.between(rows, NOBODY - number, constants, np.zeros(len(rows), np.int64))
 
-    def choice(self, rows: Any, number: int, constants: Any) -> None:
+    def choice(self, rows: np.ndarray, number: int, constants: np.ndarray) -> None:
         """A choice, and a number for its constants."""
         self.between(rows, CHOICES - number, constants, np.zeros(len(rows), np.int64))
 

@@ -20,17 +20,17 @@ class BegunRules:
 
     def __init__(self, reach: int | None) -> None:
         self.reach = None if reach is None or reach >= NEVER // 2 else reach
-        self.numbers: Any = _NONE  # ascending
-        self.times: Any = _NONE
+        self.numbers: np.ndarray = _NONE  # ascending
+        self.times: np.ndarray = _NONE
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def set(self, numbers: Any, times: Any) -> None:
+    def set(self, numbers: np.ndarray, times: np.ndarray) -> None:
         """Go on with rules that had begun, in ascending order."""
         self.numbers, self.times = numbers, times
 
-    def remove(self, numbers: Any) -> None:
+    def remove(self, numbers: np.ndarray) -> None:
         """Rules that are gone."""
         kept = np.isin(self.numbers, numbers, invert=True)
         self.set(self.numbers[kept], self.times[kept])
@@ -41,7 +41,9 @@ class BegunRules:
         found.set(_NONE, _NONE)
         return found
 
-    def find(self, times: Any, wanted: Any, events: Any, numbers: Any) -> tuple[Any, Any]:
+    def find(
+        self, times: np.ndarray, wanted: np.ndarray, events: np.ndarray, numbers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Some places of events, ascending, with the rules that have begun by then.
 
         times: of all events of a batch; events, numbers: which of them were found to concern which rules. The instant
@@ -60,11 +62,11 @@ class BegunRules:
         self._keep(owners[~same], begins[~same], times)
         return wanted[index], np.repeat(owners, counts)
 
-    def _keep(self, owners: Any, begins: Any, times: Any) -> None:
+    def _keep(self, owners: np.ndarray, begins: np.ndarray, times: np.ndarray) -> None:
         kept = self._until(begins) >= times[-1:] if len(times) else np.ones(len(owners), bool)
         self.set(owners[kept], begins[kept])
 
-    def _until(self, begins: Any) -> Any:
+    def _until(self, begins: np.ndarray) -> Any:
         """The last times at which events matter to rules that began at some."""
         if self.reach is None:
             return np.full(len(begins), NEVER)

@@ -54,7 +54,7 @@ class CodeNumbers:
         self.slots = max(self.slots, 1 + max(slot for slot, _ in transfer))
         return self._known(self.transfers, transfer, [value for _, value in transfer])
 
-    def held(self) -> tuple[Any, Any]:
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
         """By the number of a transfer: which slots runs have after it, as whole numbers, and as doubles."""
         whole = np.zeros((1 + len(self.transfers), self.slots), bool)
         real = whole.copy()
@@ -74,7 +74,7 @@ class CodeNumbers:
             vars(self).pop("kernel", None)
         return known[key]
 
-    def of(self, batch: Batch) -> tuple[Any, Any, Any]:
+    def of(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What tests and transfers read of events, row by row: whole numbers, doubles, and where they are NULL."""
         count, width = len(batch), max(len(self.columns), 1)
         numbers, reals = np.zeros((count, width), np.int64), np.zeros((count, width))

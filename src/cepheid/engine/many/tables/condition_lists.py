@@ -42,7 +42,7 @@ class ConditionLists:
         self.count += len(lists)
         return where[codes]
 
-    def finish(self, first: int, constants: int) -> tuple[Any, Any]:
+    def finish(self, first: int, constants: int) -> tuple[np.ndarray, np.ndarray]:
         """All conditions, each once, numbered from a first one, and the lists. constants: where those of tests are."""
         none = np.zeros(0, np.int64)
         columns, lows, highs = (

@@ -15,11 +15,11 @@ class Growing:
     """An array with room at its end. What it has stays: copies share it, and the first to go on has the room."""
 
     def __init__(self, dtype: Any, first: int = 0) -> None:
-        self.array: Any = np.zeros(max(16, first), dtype)
+        self.array: np.ndarray = np.zeros(max(16, first), dtype)
         self.size = first
         self._begun: dict[int, object] = {}  # who has put values behind a place of the array, of all that share it
 
-    def append(self, values: Any) -> int:
+    def append(self, values: np.ndarray) -> int:
         """Put values at the end; where they begin."""
         begin, self.size = self.size, self.size + len(values)
         mine = object()
@@ -35,6 +35,6 @@ class Growing:
         return copy(self)
 
     @property
-    def values(self) -> Any:
+    def values(self) -> np.ndarray:
         """What it has."""
         return self.array[: self.size]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +25,7 @@ UNKNOWN = -1
 """The code of a text that no rule has."""
 
 
-def real_keys(values: Any) -> Any:
+def real_keys(values: np.ndarray) -> np.ndarray:
     """Doubles as whole numbers of the same order; NaN is the greatest, and there is one zero."""
     values = np.ascontiguousarray(values, np.float64)
     bits = values.view(np.int64)
@@ -68,7 +67,7 @@ class KeyColumns:
         """The code of a text that a rule has."""
         return self.texts.setdefault(text, len(self.texts))
 
-    def constants(self, key: Key, constant: Constant, rules: pa.Table, count: int) -> tuple[Any, Any]:
+    def constants(self, key: Key, constant: Constant, rules: pa.Table, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The key of a constant of each of so many rules, and where it is NULL."""
         if isinstance(constant, RuleConstant):
             column = rules.column(constant.column)
@@ -78,7 +77,7 @@ class KeyColumns:
             return np.zeros(count, np.int64), np.ones(count, bool)
         return np.full(count, self._of_value(key, constant.value), np.int64), np.zeros(count, bool)
 
-    def _of_column(self, key: Key, constant: RuleConstant, column: pa.ChunkedArray) -> Any:
+    def _of_column(self, key: Key, constant: RuleConstant, column: pa.ChunkedArray) -> np.ndarray:
         if key.form in (ComparisonForm.TEXT, ComparisonForm.TYPE):
             coded = as_dictionary(column)
             codes = np.array([self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
@@ -94,7 +93,9 @@ class KeyColumns:
 
     # Events.
 
-    def of(self, batch: Batch, partitions: Sequence[PartitionIndex | None], *, native: bool) -> tuple[Any, Any]:
+    def of(
+        self, batch: Batch, partitions: Sequence[PartitionIndex | None], *, native: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The keys of events, row by row, and the same in 32 bits."""
         count, width = len(batch), len(self.keys)
         keys = np.zeros((count, width), np.int64)
@@ -108,14 +109,14 @@ class KeyColumns:
             run_on_arrays("quick_keys", count, width, shifts, *flat, native=native)
         return flat
 
-    def of_one(self, batch: Batch, key: Key) -> Any:
+    def of_one(self, batch: Batch, key: Key) -> np.ndarray:
         """The keys of events by one column, which is none of the tables and no partition."""
         keys = np.zeros((len(batch), 1), np.int64)
         self._write(batch, key, None, keys, 0, native=has_compiler())
         return keys[:, 0]
 
     def _write(
-        self, batch: Batch, key: Key, partitions: PartitionIndex | None, keys: Any, at: int, *, native: bool
+        self, batch: Batch, key: Key, partitions: PartitionIndex | None, keys: np.ndarray, at: int, *, native: bool
     ) -> None:
         if key.form == ComparisonForm.PARTITION:
             assert partitions is not None
@@ -148,12 +149,12 @@ class KeyColumns:
         if batch.has_nulls(key.column):
             keys[batch.nulls(key.column).astype(bool), at] = NULL
 
-    def _known(self, texts: Sequence[str | None]) -> Any:
+    def _known(self, texts: Sequence[str | None]) -> np.ndarray:
         found = [NULL if text is None else self.texts.get(text, UNKNOWN) for text in texts]
         return np.array(found, np.int64)
 
 
-def _answers(batch: Batch, computed: ComputedCondition) -> Any:
+def _answers(batch: Batch, computed: ComputedCondition) -> np.ndarray:
     """Where a condition on one event holds."""
     errors: dict[int, CepheidError] = {}
     found = evaluate_mask(computed.query, batch, computed.mask, errors)
@@ -162,7 +163,7 @@ def _answers(batch: Batch, computed: ComputedCondition) -> Any:
     return found
 
 
-def short(values: Any) -> Any:
+def short(values: np.ndarray) -> np.ndarray:
     """Which keys are exact in 32 bits: the least are for NULL and all that is below, the greatest for all above."""
     return (values > 1 - HALF) & (values < HALF - 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], le
     )
 
 
-def _lookups(tables: SharedTables, depths: Any, depth: int) -> tuple[NodeLookup, ...]:
+def _lookups(tables: SharedTables, depths: np.ndarray, depth: int) -> tuple[NodeLookup, ...]:
     """How nodes of a depth are looked up; those of most nodes first."""
     found: dict[NodeLookup, NodeLookup] = {}
     for level in tables.levels.reshape(-1, k.LEVEL):
@@ -129,7 +129,7 @@ def _segments(tables: SharedTables, where: int, columns: tuple[Key, ...]) -> Ite
             yield NodeLookup(columns, 0, 0, sorted_by), size
 
 
-def _waiting(tables: SharedTables, flags: Any) -> Iterator[WaitingNodes]:
+def _waiting(tables: SharedTables, flags: np.ndarray) -> Iterator[WaitingNodes]:
     """What the runs at nodes listen to, and at how many nodes; the most first."""
     flags = flags[(flags & (k.LEAF | k.ALIAS)) == 0]
     all_events = (flags & k.EVERYTHING) != 0

@@ -35,10 +35,10 @@ class Extra:
     step: int
     ending: bool
     bounds: Bounds
-    rows: Any
+    rows: np.ndarray
     constants: pa.Table
 
-    def of(self, places: Any) -> Extra:
+    def of(self, places: np.ndarray) -> Extra:
         """Of rules that have other places now; -1: of those no more."""
         rows = places[self.rows]
         kept = np.flatnonzero(rows >= 0)
@@ -54,11 +54,11 @@ class ChainRules:
     """Some rules of a chain, all of which are to be put into the tables together."""
 
     chain: Chain
-    numbers: Any
+    numbers: np.ndarray
     constants: pa.Table
     extras: tuple[Extra, ...] = field(default=())
 
-    def take(self, wanted: Any) -> ChainRules:
+    def take(self, wanted: np.ndarray) -> ChainRules:
         """Some of them, by their places, with the conditions that these have."""
         if np.array_equal(wanted, np.arange(len(self.numbers))):
             return self
@@ -80,7 +80,7 @@ class _Constants:
     real: list[Any] = field(default_factory=list)
     count: int = 0
 
-    def add(self, test: SharedTest, rules: pa.Table, count: int) -> Any:
+    def add(self, test: SharedTest, rules: pa.Table, count: int) -> np.ndarray:
         """The place of the constants of each rule; equal ones have the same."""
         width = 2 * len(test.constants)
         if not width:
@@ -98,7 +98,7 @@ class _Constants:
         return begin + width * codes.reshape(-1)
 
 
-def _values(constant: Constant, rules: pa.Table) -> tuple[Any, Any]:
+def _values(constant: Constant, rules: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     assert isinstance(constant, RuleConstant)
     column = rules.column(constant.column)
     null = np.asarray(column.is_null().combine_chunks().to_numpy(zero_copy_only=False), bool)
@@ -110,10 +110,10 @@ def _values(constant: Constant, rules: pa.Table) -> tuple[Any, Any]:
 class _Waits:
     """How the runs of each row wait after a step."""
 
-    flags: Any
-    lasts: Any
+    flags: np.ndarray
+    lasts: np.ndarray
     ending: RowConditions
-    ended: Any  # whether it is `ending` that ends the wait
+    ended: np.ndarray  # whether it is `ending` that ends the wait
 
 
 class LevelBuilder:
@@ -157,7 +157,7 @@ class LevelBuilder:
         numbers = np.concatenate([part.numbers for part in parts]) if parts else _NONE
         return tables.finish(leaves, numbers[alive], paths, (self.constants.whole, self.constants.real))
 
-    def _asked(self, parts: Sequence[ChainRules], begins: Any, count: int, step: int) -> RowConditions:
+    def _asked(self, parts: Sequence[ChainRules], begins: np.ndarray, count: int, step: int) -> RowConditions:
         asking = Asking()
         for part, begin, end in zip(parts, begins[:-1], begins[1:], strict=True):
             if step < len(part.chain.steps):
@@ -167,15 +167,17 @@ class LevelBuilder:
                 self._extras(asking, part, begin, step, ending=False)
         return asking.asked(count)
 
-    def _partition(self, asking: Asking, part: ChainRules, rows: Any, step: int) -> None:
+    def _partition(self, asking: Asking, part: ChainRules, rows: np.ndarray, step: int) -> None:
         if part.chain.partition is not None and step == 0:
             low = np.zeros(len(rows), np.int64)
             asking.between(rows, self.keys.place(part.chain.partition), low, low + MOST)
 
-    def _ways(self, parts: Sequence[ChainRules], begins: Any, rows: Any, step: int, asked: RowConditions) -> RowWays:
+    def _ways(
+        self, parts: Sequence[ChainRules], begins: np.ndarray, rows: np.ndarray, step: int, asked: RowConditions
+    ) -> RowWays:
         """How an event can pass what some rows ask; where they have a choice, each of its ways."""
         only = np.ones(len(rows), bool)
-        found: list[Any] = [_NONE]
+        found: list[np.ndarray] = [_NONE]
         asking, count = Asking(), 0
         for part, begin, end in zip(parts, begins[:-1], begins[1:], strict=True):
             fence = part.chain.steps[step].fence if step < len(part.chain.steps) else None
@@ -200,7 +202,7 @@ class LevelBuilder:
                 rows = np.int64(begin) + extra.rows
                 self._bounds(asking, extra.bounds, rows, unpacked(extra.constants))
 
-    def _fence(self, asking: Asking, fence: Fence, rows: Any, constants: pa.Table) -> None:
+    def _fence(self, asking: Asking, fence: Fence, rows: np.ndarray, constants: pa.Table) -> None:
         for bounds in fence.bounds:
             self._bounds(asking, bounds, rows, constants)
         for test in fence.tests:
@@ -209,9 +211,9 @@ class LevelBuilder:
             number = self.choices.setdefault(fence.ways, len(self.choices))
             asking.choice(rows, number, self._constants_of(fence.ways, len(rows), constants))
 
-    def _constants_of(self, ways: Sequence[Fence], count: int, constants: pa.Table) -> Any:
+    def _constants_of(self, ways: Sequence[Fence], count: int, constants: pa.Table) -> np.ndarray:
         """A number for the constants of a choice of each rule, the same where these are."""
-        columns: list[Any] = []
+        columns: list[np.ndarray] = []
         for way in ways:
             for bounds in way.bounds:
                 self.keys.place(bounds.key)  # all columns are known before there are nodes
@@ -225,11 +227,11 @@ class LevelBuilder:
         begin, self.chosen = self.chosen, self.chosen + count
         return begin + codes
 
-    def _bounds(self, asking: Asking, bounds: Bounds, rows: Any, constants: pa.Table) -> None:
+    def _bounds(self, asking: Asking, bounds: Bounds, rows: np.ndarray, constants: pa.Table) -> None:
         values, null = self.keys.constants(bounds.key, bounds.constant, constants, len(rows))
         asking.bound(rows, self.keys.place(bounds.key), bounds.operator, values, null)
 
-    def _waits(self, parts: Sequence[ChainRules], begins: Any, count: int, step: int) -> _Waits:
+    def _waits(self, parts: Sequence[ChainRules], begins: np.ndarray, count: int, step: int) -> _Waits:
         flags, lasts = np.full(count, step, np.int64), np.zeros(count, np.int64)
         ended = np.zeros(count, bool)
         asking = Asking()
@@ -261,13 +263,13 @@ class LevelBuilder:
     def _steps(
         self,
         own: RowConditions,
-        parent: Any,
-        rows: Any,
+        parent: np.ndarray,
+        rows: np.ndarray,
         step: int,
         asked: Sequence[RowConditions],
         waits: _Waits,
-        lengths: Any,
-        ranks: Any,
+        lengths: np.ndarray,
+        ranks: np.ndarray,
     ) -> RowSteps:
         """The steps of some rows, with what their nodes must have in common beside what they ask."""
         flags, lasts, ended = waits.flags[rows], waits.lasts[rows], waits.ended[rows]
@@ -300,7 +302,7 @@ class LevelBuilder:
         ahead = after.take(np.arange(len(rows))) if (decides & ~ended).any() else _none(len(rows))
         return RowSteps(own, parent, flags, listens, lasts, ending, ahead, decides & ~ended)
 
-    def _ranks(self, asked: Sequence[RowConditions], width: int) -> Any:
+    def _ranks(self, asked: Sequence[RowConditions], width: int) -> np.ndarray:
         """The columns in the order of how many values they are asked to be equal to."""
         found = np.zeros(width, np.int64)
         for one in asked:
@@ -312,7 +314,7 @@ class LevelBuilder:
         return ranks
 
 
-def _ticks(lasts: Constant, rules: pa.Table, count: int) -> Any:
+def _ticks(lasts: Constant, rules: pa.Table, count: int) -> np.ndarray:
     """The window of each rule."""
     if isinstance(lasts, RuleConstant):
         return np.asarray(rules.column(lasts.column).combine_chunks().to_numpy(zero_copy_only=False), np.int64)

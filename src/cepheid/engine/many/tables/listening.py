@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cepheid.engine.many.tables.asked import RowConditions, distinct, stir
@@ -12,7 +10,7 @@ MOST_RUNS = 16
 """Runs that an event may begin for steps that are equal but for what their runs listen to."""
 
 
-def listened(after: RowConditions, ranks: Any, among: Any = None) -> tuple[Any, Any]:
+def listened(after: RowConditions, ranks: np.ndarray, among: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The equality that the runs of each row listen to: of the next step's, the one with most values; 0: none.
 
     among: a mask of the conditions that it may be.
@@ -26,7 +24,14 @@ def listened(after: RowConditions, ranks: Any, among: Any = None) -> tuple[Any, 
     return chosen, values
 
 
-def together(after: RowConditions, ranks: Any, chosen: Any, values: Any, alike: Any, wanted: Any) -> tuple[Any, Any]:
+def together(
+    after: RowConditions,
+    ranks: np.ndarray,
+    chosen: np.ndarray,
+    values: np.ndarray,
+    alike: np.ndarray,
+    wanted: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """The same, but where an event would begin very many runs: these are one, which listens to what all ask for.
 
     An event that begins a run for each of thousands of rules costs as much as there are rules. One run for all of them
@@ -43,7 +48,7 @@ def together(after: RowConditions, ranks: Any, chosen: Any, values: Any, alike: 
     return np.where(many, other, chosen), np.where(many, other_values, values)
 
 
-def _common(asked: RowConditions, groups: Any) -> Any:
+def _common(asked: RowConditions, groups: np.ndarray) -> np.ndarray:
     """Which conditions all rows of a group have; a row has a column once."""
     own = np.repeat(groups, asked.counts)
     _, codes = distinct(stir(stir(stir(own.astype(np.uint64), asked.columns), asked.lows), asked.highs))

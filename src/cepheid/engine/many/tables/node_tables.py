@@ -43,19 +43,19 @@ class TableOffsets:
 class LevelTables:
     """Tables of some rules, and where their matches go."""
 
-    edges: Any
-    nodes: Any
-    kinds: Any
-    rules: Any
-    lists: Any
-    constants: Any
-    reals: Any
-    hashes: Any
-    ranges: Any
-    sets: Any
+    edges: np.ndarray
+    nodes: np.ndarray
+    kinds: np.ndarray
+    rules: np.ndarray
+    lists: np.ndarray
+    constants: np.ndarray
+    reals: np.ndarray
+    hashes: np.ndarray
+    ranges: np.ndarray
+    sets: np.ndarray
     root_sets: int
-    members: Any
-    paths: Any  # the nodes of each rule, step by step; 0 where it has none
+    members: np.ndarray
+    paths: np.ndarray  # the nodes of each rule, step by step; 0 where it has none
     listening: frozenset[int]
     depths: tuple[int, ...]  # how many nodes there are, by depth
     stamps: int  # how many nodes can be reached in several ways
@@ -66,21 +66,21 @@ class RowSteps:
     """Steps of some rows."""
 
     asked: RowConditions
-    parent: Any
-    flags: Any
-    listens: Any
-    lasts: Any
+    parent: np.ndarray
+    flags: np.ndarray
+    listens: np.ndarray
+    lasts: np.ndarray
     ending: RowConditions
     ahead: RowConditions
-    decides: Any  # whether what is ahead matters
+    decides: np.ndarray  # whether what is ahead matters
 
-    def take(self, rows: Any) -> RowSteps:
+    def take(self, rows: np.ndarray) -> RowSteps:
         """Some of them."""
         parent, flags, listens, lasts = (a[rows] for a in (self.parent, self.flags, self.listens, self.lasts))
         ending, ahead = self.ending.take(rows), self.ahead.take(rows)
         return RowSteps(self.asked.take(rows), parent, flags, listens, lasts, ending, ahead, self.decides[rows])
 
-    def codes(self, *, merge: bool) -> tuple[Any, Any]:
+    def codes(self, *, merge: bool) -> tuple[np.ndarray, np.ndarray]:
         """The code of each step, equal ones having the same, and a row of each code."""
         count = len(self.parent)
         if not merge:
@@ -104,7 +104,7 @@ class RowSteps:
 class NodeTables:
     """Arrays under construction."""
 
-    def __init__(self, keys: KeyColumns, ranks: Any, begin: TableOffsets) -> None:
+    def __init__(self, keys: KeyColumns, ranks: np.ndarray, begin: TableOffsets) -> None:
         self.wide = np.array(keys.wide, bool)
         # That an event has a partition is asked by all alike.
         self.searched = np.array([key is not None and key.form != ComparisonForm.PARTITION for key in keys.keys], bool)
@@ -172,7 +172,7 @@ class NodeTables:
         self.depths.append(len(numbers))
         return numbers
 
-    def _stamps(self, ways: RowWays) -> Any:
+    def _stamps(self, ways: RowWays) -> np.ndarray:
         """The stamps of nodes that can be reached in several ways, so that an event does so once; -1: of others."""
         several = ways.several
         begins = ways.first & several
@@ -180,7 +180,7 @@ class NodeTables:
         self.stamps += int(begins.sum())
         return np.where(several, number, NO_STAMP)
 
-    def _keyed(self, asked: RowConditions) -> tuple[RowConditions, Any, Any]:
+    def _keyed(self, asked: RowConditions) -> tuple[RowConditions, np.ndarray, np.ndarray]:
         """How many equalities of each row its node is found by, these first, and the number of the set of columns.
 
         Where there are too many sets, those that are seldom have one column each: the one with most values.
@@ -207,7 +207,7 @@ class NodeTables:
         assert len(self.sets) <= 56, "more sets of columns than there are bits for"
         return asked, asked.per_row(used), numbers[sets] if len(names) else sets
 
-    def _edges(self, asked: RowConditions, keyed: Any, hashed: Any, stamps: Any) -> Any:
+    def _edges(self, asked: RowConditions, keyed: np.ndarray, hashed: np.ndarray, stamps: np.ndarray) -> np.ndarray:
         """Rows of edges: two conditions in 32 bits each, and where all of them are."""
         count = len(asked)
         skip = np.where(hashed, keyed, 0)
@@ -247,7 +247,7 @@ class NodeTables:
         found[:, 0] |= self.lists.add(kept, stamps) << k.LIST_AT
         return found
 
-    def _kinds(self, kinds: Any) -> tuple[Any, Any]:
+    def _kinds(self, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The kinds of nodes, each once, and which of them each node is of."""
         mixed = np.zeros(len(kinds), np.uint64)
         for values in kinds.T:
@@ -256,14 +256,14 @@ class NodeTables:
         assert (kinds == kinds[first][codes]).all(), "two hashes of 64 bits are equal"
         return kinds[first], self.begin.kinds + codes
 
-    def _link(self, parent: Any, first: int) -> None:
+    def _link(self, parent: np.ndarray, first: int) -> None:
         """Tell nodes of the depth before where their children are."""
         begin = np.flatnonzero(np.concatenate([[True], parent[1:] != parent[:-1]]))
         count = np.diff(np.concatenate([begin, [len(parent)]]))
         nodes = self.nodes[-1]
         nodes[parent[begin] - (first - len(nodes)), k.CHILDREN] = (first + begin) | count << 32
 
-    def _arrange(self, asked: RowConditions, rows: Any, keyed: int, first: int, where: int) -> int:
+    def _arrange(self, asked: RowConditions, rows: np.ndarray, keyed: int, first: int, where: int) -> int:
         """Put the rows of a bucket into an order in which bounds are searched, where they have some; where it is."""
         own = asked.take(rows)
         found = segments(own, keyed, self.searched)
@@ -276,7 +276,9 @@ class NodeTables:
         begin, self.range_count = self.range_count, self.range_count + len(numbers)
         return RANGED | (self.begin.ranges + begin)
 
-    def _look_up(self, parent: Any, sets: Any, values: Any, where: Any, first: int, depth: int) -> None:
+    def _look_up(
+        self, parent: np.ndarray, sets: np.ndarray, values: np.ndarray, where: np.ndarray, first: int, depth: int
+    ) -> None:
         """Tell nodes which sets of columns their children are found by; of each bucket, its values and where it is."""
         if not len(where):
             return
@@ -289,7 +291,7 @@ class NodeTables:
         kinds[np.unique(parent) - (first - len(kinds)), k.FLAGS] |= k.LOOKS
         np.bitwise_or.at(kinds[:, k.SETS], parent - (first - len(kinds)), bits)
 
-    def _mixed(self, sets: Any, values: Any) -> Any:
+    def _mixed(self, sets: np.ndarray, values: np.ndarray) -> np.ndarray:
         """All values but the first as one number, as the kernel makes it of an event."""
         widths = np.zeros(len(self.sets), np.int64)
         widths[list(self.sets.values())] = [len(columns) for columns in self.sets]
@@ -300,7 +302,7 @@ class NodeTables:
         return mixed
 
     def finish(
-        self, leaves: Any, numbers: Any, paths: Any, constants: tuple[Sequence[Any], Sequence[Any]]
+        self, leaves: np.ndarray, numbers: np.ndarray, paths: np.ndarray, constants: tuple[Sequence[Any], Sequence[Any]]
     ) -> LevelTables:
         """The arrays, with the rules of each leaf and the hash table."""
         nodes = np.concatenate([np.zeros((0, k.NODE), np.int64), *self.nodes])
@@ -342,11 +344,11 @@ class NodeTables:
         )
 
 
-def _joined(parts: Sequence[Any]) -> Any:
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts) if parts else _NONE
 
 
-def _buckets(parent: Any, sets: Any, values: Any) -> tuple[Any, Any]:
+def _buckets(parent: np.ndarray, sets: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where those begin that are found by the same values, and how many they are."""
     new = np.ones(len(parent), bool)
     new[1:] = (parent[1:] != parent[:-1]) | (sets[1:] != sets[:-1]) | (values[1:] != values[:-1]).any(axis=1)
@@ -354,14 +356,14 @@ def _buckets(parent: Any, sets: Any, values: Any) -> tuple[Any, Any]:
     return begin, np.diff(np.concatenate([begin, [len(parent)]]))
 
 
-def _has_many(parent: Any) -> Any:
+def _has_many(parent: np.ndarray) -> np.ndarray:
     """Whether the parent of each node has more than a few children; nodes of one parent are side by side."""
     begin = np.flatnonzero(np.concatenate([[True], parent[1:] != parent[:-1]]))
     count = np.diff(np.concatenate([begin, [len(parent)]]))
     return np.repeat(count > FEW, count)
 
 
-def _sets(asked: RowConditions, used: Any) -> tuple[Any, list[tuple[int, ...]]]:
+def _sets(asked: RowConditions, used: np.ndarray) -> tuple[Any, list[tuple[int, ...]]]:
     """The columns of some conditions of each row: a code, and what the codes stand for."""
     counts = asked.per_row(used)
     columns = asked.columns[used]
@@ -372,7 +374,7 @@ def _sets(asked: RowConditions, used: Any) -> tuple[Any, list[tuple[int, ...]]]:
     return codes, [tuple(columns[offsets[row] : offsets[row + 1]].tolist()) for row in first]
 
 
-def _padded(asked: RowConditions, keyed: Any) -> Any:
+def _padded(asked: RowConditions, keyed: np.ndarray) -> np.ndarray:
     """The values that each row is found by, side by side."""
     found = np.zeros((len(asked), MOST_COLUMNS), np.int64)
     for at in range(int(keyed.max(initial=0))):

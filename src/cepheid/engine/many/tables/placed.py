@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +20,8 @@ class PlacedLevel:
 
     level: int
     parts: tuple[PlacedPart, ...]
-    numbers: Any
-    paths: Any
+    numbers: np.ndarray
+    paths: np.ndarray
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,15 +27,15 @@ class Bounded:
     """What rows ask of one column; those that ask nothing have bounds that all values are in."""
 
     column: int
-    lows: Any
-    highs: Any
+    lows: np.ndarray
+    highs: np.ndarray
 
-    def take(self, rows: Any) -> Bounded:
+    def take(self, rows: np.ndarray) -> Bounded:
         """Of some rows."""
         return Bounded(self.column, self.lows[rows], self.highs[rows])
 
     @property
-    def sides(self) -> Any:
+    def sides(self) -> np.ndarray:
         """Which bounds each row has: 1 a lower one, 2 an upper one, 3 both."""
         return (self.lows > LEAST) + 2 * (self.highs < MOST)
 
@@ -47,11 +46,11 @@ class Segment:
 
     kind: int
     columns: tuple[int, ...]
-    rows: Any
-    numbers: Any
+    rows: np.ndarray
+    numbers: np.ndarray
 
 
-def segments(asked: RowConditions, keyed: int, plain: Any) -> list[Segment] | None:
+def segments(asked: RowConditions, keyed: int, plain: np.ndarray) -> list[Segment] | None:
     """The rows of a bucket as segments; None: all of them are to be tried.
 
     keyed: how many conditions of each row, the first ones, are known to hold. plain: the columns whose bounds may tell
@@ -81,7 +80,7 @@ def segments(asked: RowConditions, keyed: int, plain: Any) -> list[Segment] | No
     shapes, codes = np.unique(np.stack([shape, side]), axis=1, return_inverse=True)
     codes = codes.reshape(-1)
     found: list[Segment] = []
-    rest: list[Any] = []
+    rest: list[np.ndarray] = []
     for code, (bits, way) in enumerate(shapes.T.tolist()):
         rows = np.flatnonzero(codes == code)
         if not bits or len(rows) <= MANY:
@@ -96,7 +95,7 @@ def segments(asked: RowConditions, keyed: int, plain: Any) -> list[Segment] | No
     return found
 
 
-def block(found: Sequence[Segment]) -> Any:
+def block(found: Sequence[Segment]) -> np.ndarray:
     """Segments as numbers; the edges are counted from the first one of the bucket."""
     head = r.SEGMENTS_AT + r.SEGMENT * len(found)
     numbers = np.zeros(head, np.int64)
@@ -116,13 +115,13 @@ def block(found: Sequence[Segment]) -> Any:
     return np.concatenate(parts)
 
 
-def _bounded(count: int, column: int, asked: RowConditions, where: Any, of_row: Any) -> Bounded:
+def _bounded(count: int, column: int, asked: RowConditions, where: np.ndarray, of_row: np.ndarray) -> Bounded:
     lows, highs = np.full(count, LEAST), np.full(count, MOST)
     lows[of_row[where]], highs[of_row[where]] = asked.lows[where], asked.highs[where]
     return Bounded(column, lows, highs)
 
 
-def _single(one: Bounded, rows: Any, sides: int) -> Segment:
+def _single(one: Bounded, rows: np.ndarray, sides: int) -> Segment:
     """Rows with bounds of one column."""
     if sides < 3:
         bounds = one.lows if sides == 1 else -one.highs
@@ -134,12 +133,12 @@ def _single(one: Bounded, rows: Any, sides: int) -> Segment:
     return Segment(r.INSIDE, (one.column,), rows[order], numbers)
 
 
-def _greatest(values: Any) -> Any:
+def _greatest(values: np.ndarray) -> np.ndarray:
     """The greatest of each 64."""
     return np.maximum.reduceat(values, np.arange(0, len(values), r.SIDE))
 
 
-def _marked(columns: Sequence[Bounded], rows: Any) -> Segment:
+def _marked(columns: Sequence[Bounded], rows: np.ndarray) -> Segment:
     """Rows with bounds of several columns; those that tell rows apart best are marked."""
     count = len(rows)
     cells = min(CELLS, max(16, count // 2))
@@ -161,7 +160,7 @@ def _marked(columns: Sequence[Bounded], rows: Any) -> Segment:
     return Segment(r.MARKED, tuple(columns[number].column for number in chosen), rows[order], np.concatenate(parts))
 
 
-def _cells(one: Bounded, cells: int) -> tuple[Any, Any, Any]:
+def _cells(one: Bounded, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where a column is cut so that its cells have about as many bounds each; the first and the last cell of rows.
 
     At the ends cells are finer: events that only a few rules, or all but a few, are about are often there.
@@ -174,7 +173,7 @@ def _cells(one: Bounded, cells: int) -> tuple[Any, Any, Any]:
     return cuts, np.searchsorted(cuts, one.lows, "right"), np.searchsorted(cuts, one.highs, "right")
 
 
-def _words(first: Any, last: Any, cells: int) -> Any:
+def _words(first: np.ndarray, last: np.ndarray, cells: int) -> np.ndarray:
     """By cell, a bit for each row that a value of the cell may pass."""
     step = max(1, MOST_BITS // len(first))
     parts = []
@@ -184,7 +183,7 @@ def _words(first: Any, last: Any, cells: int) -> Any:
     return np.concatenate(parts)
 
 
-def _packed(bits: Any) -> Any:
+def _packed(bits: np.ndarray) -> np.ndarray:
     """Rows of bits as rows of words."""
     rows, count = bits.shape
     words = -(-count // r.WORD)

@@ -39,7 +39,7 @@ class Renewal:
         # By old node: the new one, or where several are.
         self._goes = np.zeros(2 * old.nodes.size // k.NODE + 1, np.int32)
         self._several: list[int] = [0]
-        self._twins: list[Any] = [np.zeros(1, np.uint8)]  # by new node: whether several old ones have become one
+        self._twins: list[np.ndarray] = [np.zeros(1, np.uint8)]  # by new node: whether several old ones have become one
         self._listeners = no_listeners(1 << 10)
 
     def covers(self, level: PlacedLevel) -> bool:

@@ -93,7 +93,7 @@ class SharedTier:
 
     # Rules.
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.Table, at: int | None, kind: object = None) -> None:
         """Rules of a kind; they are put into the tables, all together, before the next event."""
         numbers = np.asarray(numbers, np.int64)
         if isinstance(kind, TextRules):
@@ -131,7 +131,7 @@ class SharedTier:
             self._mortal = True
             self._reach(len(self._kind_of))
 
-    def remove(self, numbers: Any, at: int) -> None:
+    def remove(self, numbers: np.ndarray, at: int) -> None:
         """Rules that see no event after a time."""
         self._note_lives()
         self._until[numbers] = np.minimum(self._until[numbers], at)
@@ -157,7 +157,7 @@ class SharedTier:
         parts = [(kind, part.take(np.flatnonzero(alive(part.numbers)))) for kind, part in parts]
         self._levels.append(place(self.tables, parts))
 
-    def _alive(self, until: Any) -> Alive:
+    def _alive(self, until: np.ndarray) -> Alive:
         """What says which rules may still give a match: one that was removed long ago leaves the tables some time."""
         last = self.tables.last
         if last is None or not self._mortal:
@@ -250,7 +250,7 @@ class SharedTier:
                 found += found_of(template, kind.joined, [part], rows)
         return found
 
-    def _part(self, kind: ChainKind, numbers: Any, given: Any, reals: Any, rows: KeptRows) -> Part:
+    def _part(self, kind: ChainKind, numbers: np.ndarray, given: np.ndarray, reals: np.ndarray, rows: KeptRows) -> Part:
         steps, count = len(kind.chain.steps), len(numbers)
         ids = given[:, k.HELD : k.HELD + steps]
         if not kind.chain.valued:
@@ -264,7 +264,13 @@ class SharedTier:
         return rows_of(once(kind.joined.bound, made))
 
     def _results(
-        self, kind: ChainKind, numbers: Any, ids: Any, given: Any, reals: Any, rows: KeptRows
+        self,
+        kind: ChainKind,
+        numbers: np.ndarray,
+        ids: np.ndarray,
+        given: np.ndarray,
+        reals: np.ndarray,
+        rows: KeptRows,
     ) -> Iterator[pa.Array]:
         """The attributes of results of CESAR, in the form in which expressions have them."""
         slots_at = int(self.tables.cells[k.SLOTS_AT])
@@ -301,7 +307,7 @@ class SharedTier:
         late = np.flatnonzero(self._since > EVER)
         return {**facts, "events": self._events}, [late, self._since[late], *arrays]
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: dict[str, Any], arrays: list[np.ndarray], rows: KeptRows) -> None:
         """Take up runs, at the nodes that their rules have now; runs that no rule needs any more end."""
         self.settle_rules()
         self._events = facts["events"]

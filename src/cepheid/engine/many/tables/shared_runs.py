@@ -26,8 +26,8 @@ def dump_runs(tables: SharedTables, places: Places) -> tuple[dict[str, Any], lis
         rows, held = tables.runs.reshape(-1, stride)[live], tables.held.reshape(-1, reals)[live]
     nodes, codes = np.unique(rows[:, 0] & k.LOW, return_inverse=True)
     depths = tables.flags(nodes) & k.DEPTH
-    at: list[Any] = [np.zeros(0, np.int64)]
-    rules: list[Any] = [np.zeros(0, np.int64)]
+    at: list[np.ndarray] = [np.zeros(0, np.int64)]
+    rules: list[np.ndarray] = [np.zeros(0, np.int64)]
     for numbers, paths in places:
         for step in range(paths.shape[1]):
             there = np.flatnonzero(np.isin(paths[:, step], nodes) & (paths[:, step] > 0))
@@ -44,7 +44,12 @@ def dump_runs(tables: SharedTables, places: Places) -> tuple[dict[str, Any], lis
 
 
 def load_runs(
-    tables: SharedTables, places: Places, facts: dict[str, Any], arrays: list[Any], codes: StreamCodes, rows: KeptRows
+    tables: SharedTables,
+    places: Places,
+    facts: dict[str, Any],
+    arrays: list[np.ndarray],
+    codes: StreamCodes,
+    rows: KeptRows,
 ) -> None:
     """Put runs where their rules are now; of those that are at one node with the same events, one is enough."""
     code, depths, at, rules, flat, reals = arrays
@@ -73,9 +78,11 @@ def load_runs(
     tables.install(new, real, _listened(tables, new, codes, rows))
 
 
-def _nodes(places: Places, code: Any, depths: Any, at: Any, rules: Any) -> tuple[Any, Any]:
+def _nodes(
+    places: Places, code: np.ndarray, depths: np.ndarray, at: np.ndarray, rules: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """The runs, each as often as its rules are at different nodes now, and these nodes."""
-    found: list[Any] = [np.zeros((0, 2), np.int64)]
+    found: list[np.ndarray] = [np.zeros((0, 2), np.int64)]
     for numbers, paths in places:
         if not len(numbers) or not len(rules):
             continue
@@ -94,7 +101,7 @@ def _nodes(places: Places, code: Any, depths: Any, at: Any, rules: Any) -> tuple
     return run, pairs[index.astype(np.int64), 1]
 
 
-def _listened(tables: SharedTables, runs: Any, codes: StreamCodes, rows: KeptRows) -> Any:
+def _listened(tables: SharedTables, runs: np.ndarray, codes: StreamCodes, rows: KeptRows) -> Any:
     """What each run listens to: what its node says, or the partition of its first event."""
     found = tables.nodes.array[runs[:, 0] * k.NODE + k.LISTENS]
     flags = tables.flags(runs[:, 0])

@@ -113,7 +113,7 @@ class SharedTables:
             stamps=(len(self.cells) - k.CELL_COUNT) // k.STAMP,
         )
 
-    def flags(self, numbers: Any) -> Any:
+    def flags(self, numbers: np.ndarray) -> Any:
         """The flags of nodes."""
         return self.kinds.array[self.nodes.array[numbers * k.NODE + k.KIND_OF] * k.NODE_KIND + k.FLAGS]
 
@@ -151,7 +151,7 @@ class SharedTables:
                 setattr(self, name, new.reshape(-1))
         self.cells[k.STRIDE], self.cells[k.REALS], self.cells[k.SLOTS_AT] = stride, real_stride, slots_at
 
-    def _wider(self, old: Any, slots_at: int, stride: int) -> Any:
+    def _wider(self, old: np.ndarray, slots_at: int, stride: int) -> np.ndarray:
         rows = old.reshape(-1, self.stride)
         new = np.zeros((len(rows), stride), np.int64)
         before = int(self.cells[k.SLOTS_AT])
@@ -187,7 +187,7 @@ class SharedTables:
             self._replace_fresh(old, new, size - 1)
             self.listeners = new
 
-    def clean(self, rows: Any, held: Any, depth: Any, transfer: Any) -> None:
+    def clean(self, rows: np.ndarray, held: np.ndarray, depth: np.ndarray, transfer: np.ndarray) -> None:
         """Set what runs do not have to zero: other runs have left it there. By the depth and the transfer of each."""
         slots_at, slots = int(self.cells[k.SLOTS_AT]), self.numbers.slots
         rows[:, k.HELD : slots_at][np.arange(slots_at - k.HELD) > depth[:, None]] = 0
@@ -212,7 +212,7 @@ class SharedTables:
             setattr(self, name, getattr(other, name))
         self.cells[: k.CELL_COUNT] = other.cells[: k.CELL_COUNT]
 
-    def _replace_fresh(self, old: Any, new: Any, mask: int) -> None:
+    def _replace_fresh(self, old: np.ndarray, new: np.ndarray, mask: int) -> None:
         for at in range(int(self.cells[k.FRESH])):
             place = int(self.fresh[3 * at + 1])
             if place:
@@ -273,7 +273,7 @@ class SharedTables:
         )  # fmt: skip
         self._swept = 2 * int(self.cells[k.ALIVE]) + (1 << 14)
 
-    def take_matches(self) -> tuple[Any, Any]:
+    def take_matches(self) -> tuple[np.ndarray, np.ndarray]:
         """The matches so far, row by row."""
         count = int(self.cells[k.MATCHES])
         self.cells[k.MATCHES] = 0
@@ -289,7 +289,7 @@ class SharedTables:
         )  # fmt: skip
         return None if found == k.NOBODY else found
 
-    def live(self) -> Any:
+    def live(self) -> np.ndarray:
         """The numbers of the runs that are alive."""
         found = np.zeros(int(self.cells[k.USED]) + 1, np.int64)
         count = run_on_arrays(
@@ -298,7 +298,7 @@ class SharedTables:
         )  # fmt: skip
         return found[:count]
 
-    def install(self, rows: Any, held: Any, listened: Any) -> None:
+    def install(self, rows: np.ndarray, held: np.ndarray, listened: np.ndarray) -> None:
         """Take up runs, whose first number is their node, in the lists of the values that they listen to."""
         count = len(rows)
         room = max(1 << 12, 2 * count)
@@ -319,14 +319,14 @@ class SharedTables:
         return sum(one.values.nbytes for one in vars(self).values() if isinstance(one, Growing))
 
 
-def no_listeners(size: int) -> Any:
+def no_listeners(size: int) -> np.ndarray:
     """A table of lists, a power of two, in which nobody waits."""
     made = np.full(3 * size, k.NOBODY, np.int64)
     made[0] = -2  # the first place is for what listens to everything, and is nobody's by its key
     return made
 
 
-def _longer(old: Any, size: int) -> Any:
+def _longer(old: np.ndarray, size: int) -> np.ndarray:
     made = np.zeros(size, old.dtype)
     made[: len(old)] = old
     return made

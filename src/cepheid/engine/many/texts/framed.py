@@ -57,7 +57,7 @@ class Shared:
 
     rules: tuple[ChainRules, ...]
     programs: tuple[Program, ...]
-    left: Any
+    left: np.ndarray
     reasons: dict[str, str]
 
 
@@ -68,7 +68,7 @@ def shared_rules(framed: Framed, compiling: Compile, known: KnownChains | None =
     """
     known = known or KnownChains()
     rules: list[tuple[ChainRules, Program]] = []
-    left: list[Any] = []
+    left: list[np.ndarray] = []
     reasons: dict[str, str] = {}
     by_frame = framed.conditions()
     for number, frame in enumerate(framed.frames):
@@ -136,11 +136,11 @@ class _FrameRules:
             rules = ChainRules(chain, self.frame.texts[chosen], constants, tuple(_extras(placed, place)))
             yield rules, self.program(key)
 
-    def _leave(self, rows: Any, why: Exception) -> None:
+    def _leave(self, rows: np.ndarray, why: Exception) -> None:
         self.left[rows] = True
         self.why = self.why or str(why)
 
-    def _kinds(self, inner: list[tuple[int, Any]]) -> tuple[list[Conditions], Any]:
+    def _kinds(self, inner: list[tuple[int, Any]]) -> tuple[list[Conditions], np.ndarray]:
         """Which conditions are in the chain of each text, with which constants: each set once, with an example."""
         count = len(self.frame.texts)
         if not inner:
@@ -208,7 +208,7 @@ class _FrameRules:
         constants = {name: as_literal(column, row) for name, column in conjunct.columns.items()}
         return [with_literals(condition, constants) for condition in conjunct.conditions]
 
-    def constants(self, rows: Any) -> pa.Table:
+    def constants(self, rows: np.ndarray) -> pa.Table:
         if self.window is None:
             return pa.table({"$": pa.nulls(len(rows))})
         window, column = self.window
@@ -316,7 +316,7 @@ def _column(bound: Bounds, name: str, given: ex.Literal) -> RuleConstant:
     return RuleConstant(name, given.type)
 
 
-def _extras(placed: list[tuple[Any, Any, tuple[PlacedBounds, ...]]], place: Any) -> Iterator[Extra]:
+def _extras(placed: list[tuple[Any, Any, tuple[PlacedBounds, ...]]], place: np.ndarray) -> Iterator[Extra]:
     for places, (conjunct, rows), adds in placed:
         at = place[places]
         chosen = np.flatnonzero(at >= 0)
@@ -330,7 +330,7 @@ def _extras(placed: list[tuple[Any, Any, tuple[PlacedBounds, ...]]], place: Any)
                     yield Extra(one.step, one.ending, bounds, at[chosen], pa.table(columns))
 
 
-def fitting(rules: ChainRules) -> Any:
+def fitting(rules: ChainRules) -> np.ndarray:
     """The places of rules of which no constant is next to what stands for NULL."""
     wrong = np.zeros(len(rules.numbers), bool)
     if not fits(rules.chain, rules.constants):
