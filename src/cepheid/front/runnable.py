@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from cepheid.front.relevance import Relevance
 from cepheid.pattern.binding.placement import Placement
 from cepheid.pattern.binding.schema import END, START, Schema
 from cepheid.pattern.binding.typing import Typer
@@ -55,8 +56,8 @@ class Body(ABC):
         """How the events of the query are split."""
 
     @abstractmethod
-    def types_read(self, query: BoundQuery) -> frozenset[str] | None:
-        """The types of the events that its matches depend on; None where they may depend on every event."""
+    def relevance(self, query: BoundQuery) -> Relevance:
+        """Which events can matter to it."""
 
     @abstractmethod
     def span(self, query: BoundQuery) -> int | None:
@@ -151,7 +152,7 @@ class Runnable(BoundQuery):
     """
 
     partitions: Partitioning
-    types_read: frozenset[str] | None  # None: matches may depend on every event
+    relevance: Relevance
     leading: tuple[int, ...]
     trailing: tuple[int, ...]
     periods: tuple[int | None, ...]
@@ -208,7 +209,7 @@ def derive(query: BoundQuery) -> Runnable:
     return Runnable(
         **{name: getattr(query, name) for name in _PARTS},
         partitions=body.partitions(query),
-        types_read=body.types_read(query),
+        relevance=body.relevance(query),
         leading=leading,
         trailing=trailing,
         periods=periods,

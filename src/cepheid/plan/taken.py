@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cepheid.front.runnable import Runnable
-from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import Language, Strategy
+from cepheid.pattern.tree.nodes import Language
 from cepheid.pattern.tree.scope import EVENT
 from cepheid.pattern.tree.uses import uses
 from cepheid.pattern.tree.walk import conjuncts, rewrite, walk
@@ -31,14 +30,16 @@ class TakenEvents:
 def events_taken(query: Runnable) -> tuple[TakenEvents, ...]:
     """What the arcs of a query can take. An event that is none of these changes nothing, wherever it comes."""
     seen = _seen(query)
-    contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(query.strategies.values())
-    if contiguous or query.counted:
-        return (seen,)  # every event ends runs, or is counted
+    if query.relevance.every is not None:
+        return (seen,)
     shared = tuple(_same_values(query))
     return tuple(
         dict.fromkeys(
-            TakenEvents(_both(types, seen.types), (*seen.conditions, *shared, *alone(conditions, query)))
-            for types, conditions in _arcs(query)
+            TakenEvents(
+                _both(_types(query, role.types), seen.types),
+                (*seen.conditions, *shared, *alone(role.conditions, query)),
+            )
+            for role in query.relevance.roles
         )
     )
 
@@ -51,9 +52,9 @@ def last_taken(query: Runnable) -> tuple[TakenEvents, ...]:
 def _last_of_pattern(query: Runnable) -> tuple[TakenEvents, ...]:
     ends = {number for number, moves in enumerate(query.layout.moves) if any(move.target is None for move in moves)}
     arcs = (
-        TakenEvents(_both(types, _seen(query).types), tuple(alone(conditions, query)))
-        for number, types, conditions in _places(query)
-        if number in ends
+        TakenEvents(_both(_types(query, role.types), _seen(query).types), tuple(alone(role.conditions, query)))
+        for role in query.relevance.roles
+        if role.place in ends
     )
     return tuple(dict.fromkeys(arcs))
 
@@ -72,29 +73,6 @@ def _seen(query: Runnable) -> TakenEvents:
         return TakenEvents(None, ())
     condition = () if scope.condition is None else conjuncts(scope.condition)
     return TakenEvents(frozenset(scope.types) or None, tuple(alone(condition, query, EVENT)))
-
-
-def _arcs(query: Runnable) -> Iterator[tuple[frozenset[str] | None, Sequence[ex.Expression]]]:
-    """The types and the conditions of each place of an event, and of each event that must be absent."""
-    for _, types, conditions in _places(query):
-        yield types, conditions
-    for number, absent in enumerate(query.layout.negations):
-        yield _types(query, absent.event.types), query.placement.of_witness.get(number, ())
-
-
-def _places(query: Runnable) -> Iterator[tuple[int, frozenset[str] | None, Sequence[ex.Expression]]]:
-    """The number of each place of an event, its types and its conditions."""
-    placement, layout = query.placement, query.layout
-    for number, place in enumerate(layout.places):
-        tests = placement.at_place.get(number, ())
-        # An event of an array is the first or a later one, and these have conditions of their own.
-        array = query.components[place.variable].array
-        for wanted in (TestedAt.FIRST, TestedAt.LATER) if array else (TestedAt.ALWAYS,):
-            yield (
-                number,
-                _types(query, place.event.types),
-                [c for when, c in tests if when in (TestedAt.ALWAYS, wanted)],
-            )
 
 
 def _types(query: Runnable, types: Iterable[str]) -> frozenset[str] | None:

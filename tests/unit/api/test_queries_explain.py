@@ -104,7 +104,7 @@ def test_what_is_not_looked_up() -> None:
             "PATTERN SEQ(Stock a, Stock b) WHERE strict_contiguity(a, b) { [symbol = name] } HAVING a.price > low",
             "HAVING",
             "an event goes to the rules that it concerns: symbol = name or all rules that have begun, "
-            "since strict_contiguity is judged among all events",
+            "since strict_contiguity of a depends on every event in between",
         ),
     ],
 )

@@ -147,8 +147,8 @@ def test_which_events_concern_a_rule() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(a, b) { a.price > p }", "strict_contiguity is judged"),
-        ("PATTERN SEQ(A a, B b) WHERE a.price > p WITHIN 3 events", "its window counts events"),
+        ("PATTERN SEQ(A a, B b) WHERE strict_contiguity(a, b) { a.price > p }", "strict_contiguity of a depends"),
+        ("PATTERN SEQ(A a, B b) WHERE a.price > p WITHIN 3 events", "WITHIN 3 events counts all events of a partition"),
         ("AUTOMATON q0 -> q1 ARC q0 -> q1 WHEN e.price > p", "an automaton takes events that follow each other"),
     ],
 )

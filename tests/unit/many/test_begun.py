@@ -116,5 +116,5 @@ def test_that_explain_says_it() -> None:
     told = str(cep.Queries(TEMPLATES["counted"], rules(8)).explain(mixed(1))).splitlines()[-1].strip()
     assert told == (
         "an event goes to the rules that it concerns: price > low or all rules that have begun, "
-        "since its window counts events"
+        "since WITHIN 3 events counts all events of a partition"
     )

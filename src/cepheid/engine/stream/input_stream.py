@@ -24,7 +24,7 @@ def types_in_order(queries: Sequence[Runnable]) -> frozenset[str] | None:
     """The types of events that queries read in the order of S1; None for all. Others may stay as they come in a tie."""
     if all(not query.body.ordered for query in queries):
         return frozenset()  # for CESAR the events of an instant are a set
-    types = [query.types_read for query in queries]
+    types = [query.relevance.types for query in queries]
     return None if None in types else frozenset(name for some in types for name in some or ())
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from cepheid.errors import BindError, Span
 from cepheid.front.automata.registers import FIRST, slot_type
 from cepheid.front.clauses import span_of_window, split, types_in_scope
+from cepheid.front.relevance import EveryEvent, Relevance
 from cepheid.front.runnable import Body, BoundQuery
 from cepheid.pattern.binding.typing import Typer
 from cepheid.pattern.expressions import nodes as ex
@@ -76,9 +77,9 @@ class BoundAutomaton(Body):
         """By `[attr]` too: events of other keys are not its events."""
         return split(query, agreed=True)
 
-    def types_read(self, query: BoundQuery) -> frozenset[str] | None:
+    def relevance(self, query: BoundQuery) -> Relevance:
         """Every event that it sees may end runs."""
-        return types_in_scope(query)
+        return Relevance(types_in_scope(query), (), EveryEvent("an automaton takes events that follow each other"))
 
     def span(self, query: BoundQuery) -> int | None:
         """That of the window."""

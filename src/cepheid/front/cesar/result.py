@@ -9,6 +9,7 @@ from typing import ClassVar
 from cepheid.errors import BindError, Span
 from cepheid.front.cesar.bound import BoundTerm, Iteration, Sequence, terms
 from cepheid.front.cesar.linear import EventAutomaton, attributes_with, build_linear, keys_of, longest
+from cepheid.front.relevance import EventRole, Relevance
 from cepheid.front.runnable import Body, BoundQuery, Result
 from cepheid.front.sase.bind import PatternBody
 from cepheid.pattern.algebra.flow import is_hidden
@@ -67,10 +68,11 @@ class BoundAlgebra(Body):
         """By its keys; an event without a value is a result only where it is one alone."""
         return Partitioning(self.keys, (), True) if self.single else Partitioning((), self.keys, True)
 
-    def types_read(self, query: BoundQuery) -> frozenset[str] | None:
-        """Those that edges name."""
+    def relevance(self, query: BoundQuery) -> Relevance:
+        """The events of the types that edges name."""
         named = {edge.type for edge in self.automaton.edges}
-        return frozenset(str(name) for name in named) if self.linear and None not in named else None
+        types = frozenset(str(name) for name in named) if self.linear and None not in named else None
+        return Relevance(types, (EventRole(None, (), ()),))
 
     def span(self, query: BoundQuery) -> int | None:
         """What conditions on DUR allow."""

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cepheid.front.analysed import Analysed, Functions
-from cepheid.front.clauses import bind_clauses, is_strict, span_of_window, split, types_in_scope
+from cepheid.front.clauses import bind_clauses, is_strict, span_of_window, split
+from cepheid.front.relevance import Relevance
 from cepheid.front.runnable import Body, BoundQuery, Runnable
 from cepheid.front.sase.keys import bind_keys
+from cepheid.front.sase.roles import relevance_of
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.binding.typing import Typer
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import Language, Strategy
+from cepheid.pattern.tree.nodes import Language
 from cepheid.pattern.tree.partitioning import Partitioning
 
 
@@ -32,13 +34,9 @@ class PatternBody(Body):
         """By `[attr]` too, unless events of other keys end runs, or may lack the attribute."""
         return split(query, agreed=not is_strict(query) and query.schema.roles.types is None)
 
-    def types_read(self, query: BoundQuery) -> frozenset[str] | None:
-        """Those of its components, unless other events end runs or are counted."""
-        contiguous = {Strategy.STRICT, Strategy.PARTITION}.intersection(query.strategies.values())
-        anything = any(not component.types for component in query.components.values())
-        if query.schema.roles.type is None or query.counted or contiguous or anything:
-            return types_in_scope(query)
-        return frozenset(name for component in query.components.values() for name in component.types)
+    def relevance(self, query: BoundQuery) -> Relevance:
+        """The events at its places and those that must be absent, unless others end runs or are counted."""
+        return relevance_of(query)
 
     def span(self, query: BoundQuery) -> int | None:
         """That of the window, or of one event."""

@@ -11,7 +11,6 @@ from cepheid.pattern.binding.placement import TestedAt
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.paths import read_path
 from cepheid.pattern.expressions.types import Kind
-from cepheid.pattern.tree.nodes import Strategy
 from cepheid.pattern.tree.uses import uses
 from cepheid.spark.pushdown.predicate import (
     TRUE,
@@ -43,26 +42,15 @@ class RowFilter:
         self.where = self._where()
 
     def _where(self) -> Predicate:
-        strict = next((v for v, s in self.query.strategies.items() if s is Strategy.STRICT), None)
-        if strict is not None:
-            reason = f"strict_contiguity of {strict} depends on every event in between"
-            self.refused.append(f"all rows are sent: {reason}")
+        every = self.query.relevance.every
+        if every is not None and not every.of_partition:
+            self.refused.append(f"all rows are sent: {every.reason}")
             return TRUE
         shared = self._same_values()
-        contiguous = self._why_whole_partitions()
-        if contiguous is not None:
-            self.refused.append(f"types and conditions: {contiguous}")
+        if every is not None:
+            self.refused.append(f"types and conditions: {every.reason}")
             return all_of(shared)
         return all_of([*shared, self._of_components()])
-
-    def _why_whole_partitions(self) -> str | None:
-        """Say why all events of a partition are needed, so that only the tests of the partition can be pushed down."""
-        for variable, strategy in self.query.strategies.items():
-            if strategy is Strategy.PARTITION:
-                return f"partition_contiguity of {variable} depends on every event of its partition"
-        if self.query.within is not None and self.query.within.events is not None:
-            return f"WITHIN {self.query.within.events} events counts all events of a partition"
-        return None
 
     def _same_values(self) -> list[Predicate]:
         """Translate `[attr]`: an event whose attribute is NULL, or not the value that is required, fits no run (S3)."""
@@ -122,18 +110,9 @@ class RowFilter:
 
     def _types_by_condition(self) -> dict[Predicate, list[str]]:
         """Return, for each condition of a component or a negation, the event types that it is for."""
-        placement, layout = self.query.placement, self.query.layout
         types_by_condition: dict[Predicate, list[str]] = {}
-        for number, place in enumerate(layout.places):
-            array = self.query.components[place.variable].array
-            tests = placement.at_place.get(number, ())
-            # An event of an array is the first or a later one, and these have conditions of their own.
-            for wanted in (TestedAt.FIRST, TestedAt.LATER) if array else (TestedAt.ALWAYS,):
-                conditions = [c for when, c in tests if when in (TestedAt.ALWAYS, wanted)]
-                types_by_condition.setdefault(self._conjunction(conditions), []).extend(place.event.types)
-        for number, absent in enumerate(layout.negations):
-            condition = self._conjunction(placement.of_witness.get(number, ()))
-            types_by_condition.setdefault(condition, []).extend(absent.event.types)
+        for role in self.query.relevance.roles:
+            types_by_condition.setdefault(self._conjunction(role.conditions), []).extend(role.types)
         return types_by_condition
 
     def _conjunction(self, conditions: Sequence[ex.Expression]) -> Predicate:

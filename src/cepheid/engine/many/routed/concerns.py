@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cepheid.automaton.model import Ends, RegisterAutomaton, Test
+from cepheid.automaton.model import RegisterAutomaton, Test
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.pattern.expressions.nodes import Expression
 
@@ -28,16 +28,9 @@ def concerns(compiled: CompiledQuery) -> tuple[Concern, ...] | str:
     query = compiled.query
     if compiled.why_interpreted:
         return f"no kernel can run it: {compiled.why_interpreted}"
-    if query.counted:
-        return "its window counts events"
-    automaton = compiled.automaton
-    if automaton.own:
-        return "an automaton takes events that follow each other"
-    for state in automaton.states:
-        if state.ends.contiguous:
-            word = "strict_contiguity" if state.ends is Ends.ANYTHING else "partition_contiguity"
-            return f"{word} is judged among all events"
-    return tuple(dict.fromkeys(_all(automaton)))
+    if query.relevance.every is not None:
+        return query.relevance.every.reason
+    return tuple(dict.fromkeys(_all(compiled.automaton)))
 
 
 def beginnings(compiled: CompiledQuery) -> tuple[Concern, ...]:
