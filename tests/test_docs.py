@@ -21,6 +21,10 @@ ON_SPARK = ("tutorial_spark.md",)
 BELOW = {"errors.md": "\n## On Spark\n"}
 EXAMPLES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.name not in ON_SPARK]
 EXAMPLES = [page for page in EXAMPLES if ">>> " in page.read_text(encoding="utf-8")]
+# CONTRIBUTING has the table of these words, with what to say instead.
+OUT = re.compile(
+    r"\b((go|goes|gone|went) (on|over)|let(s|ting)? go of|(take|takes|taking|taken|took) back|takes? up|tells?|told)\b"
+)
 CODE = re.compile(r"```.*?```|`[^`\n]*`|^    .*?$", re.DOTALL | re.MULTILINE)
 
 
@@ -59,6 +63,11 @@ def test_links_lead_somewhere(page: Path) -> None:
             file = page.parent / target if target else page
             assert file.exists(), target
             assert not anchor or anchor in anchors(file), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
+def test_that_the_words_are_those_of_the_field(page: Path) -> None:
+    assert [found[0] for found in OUT.finditer(prose(page))] == []
 
 
 def test_that_every_page_is_in_the_contents() -> None:
