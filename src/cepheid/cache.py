@@ -32,8 +32,8 @@ def cache_directory() -> Path:
     processes of a user share it: the workers of a cluster too, which may have no home, and get the package by another
     path each time.
     """
-    given = os.environ.get("CEPHEID_CACHE")
-    return _usable(Path(given) if given else _users())
+    chosen = os.environ.get("CEPHEID_CACHE")
+    return _usable(Path(chosen) if chosen else _users())
 
 
 def _users() -> Path | None:
@@ -49,11 +49,11 @@ def _usable(path: Path | None) -> Path:
     if path is not None and _writable(path):
         if not _open_to_all(path):
             return path
-        if _private(own := path / _own_name()):
-            return own
+        if _private(directory := path / _own_name()):
+            return directory
     try:
-        own = Path(tempfile.gettempdir()) / _own_name()
-        return own if _private(own) else Path(tempfile.mkdtemp(prefix="cepheid-"))
+        directory = Path(tempfile.gettempdir()) / _own_name()
+        return directory if _private(directory) else Path(tempfile.mkdtemp(prefix="cepheid-"))
     except OSError:
         return NOWHERE
 
@@ -81,8 +81,8 @@ def _private(path: Path) -> bool:
         return False
     if not hasattr(os, "getuid"):
         return True
-    found = path.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    status = path.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 @contextmanager

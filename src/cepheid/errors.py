@@ -22,12 +22,12 @@ class Span:
 
     @property
     def line(self) -> int:
-        """Line number from 1."""
+        """The number of the line in which it starts, from 1."""
         return self.text.count("\n", 0, self.start) + 1
 
     @property
     def column(self) -> int:
-        """Column number from 1."""
+        """The number of the column in which it starts, from 1."""
         return self.start - (self.text.rfind("\n", 0, self.start) + 1) + 1
 
     @property

@@ -71,7 +71,7 @@ class Stream(BuiltQuery):
 
     @property
     def program(self) -> tree.Program:
-        """The tree."""
+        """The tree that `cep.Query` runs: this stream, with a LET for each that has a name."""
         check_depth(self._query)
         return placed(tree.Program((self._query,)))
 
@@ -110,15 +110,15 @@ class Stream(BuiltQuery):
 
     def __getitem__(self, name: str) -> Column:
         check_name(name, "an attribute", "write a.price or a['price']")
-        own = self._own_name()
-        return Column(ex.Name(name) if own is None else ex.Attribute(own, ex.Index.ONE, name))
+        stream_name = self._own_name()
+        return Column(ex.Name(name) if stream_name is None else ex.Attribute(stream_name, ex.Index.ONE, name))
 
     def named(self, name: str) -> Stream:
         """The stream by a name of its own, which its attributes have before theirs: `LET S1 := Stock`, `S1.price`."""
         check_name(name, "a stream", "write S.named('S1')")
         term, lets = _parts(self)
         if isinstance(term, Named) and term.name == name:
-            raise misuse(f"a stream '{name}' is already called so", "give it another name: S.named('S1')")
+            raise misuse(f"a stream '{name}' is already called so", "choose another name: S.named('S1')")
         if not isinstance(term, Named):  # only a name for a stream that has one is before its attributes
             lets, term = _merged(lets, (Let((f"{name}_",), term),)), Named(f"{name}_")
         return Stream(Named(name), _merged(lets, (Let((name,), term),)))
@@ -141,7 +141,7 @@ class Stream(BuiltQuery):
         >>> a.project("name", a.price)
         <CESAR LET S1 := Stock PROJECT[name, S1.price](S1)>
         """
-        return self._applied(Project(tuple(_attribute(one) for one in attributes)))
+        return self._applied(Project(tuple(_attribute(attribute) for attribute in attributes)))
 
     def rename(self, *pairs: tuple[str | Column, str], **changes: str) -> Stream:
         """RENAME: old names and new ones, all at once.
@@ -191,10 +191,10 @@ class Stream(BuiltQuery):
         return Stream(Apply(operator, term), lets)
 
     def _own_name(self) -> str | None:
-        """The name that LET gives this stream."""
+        """The name of this stream in its LET."""
         term, lets = _tree(self)
-        own = {name for let in lets for name in let.names}
-        return term.name if isinstance(term, Named) and term.name in own else None
+        names = {name for let in lets for name in let.names}
+        return term.name if isinstance(term, Named) and term.name in names else None
 
 
 def stream(name: str) -> Stream:
@@ -228,11 +228,11 @@ def add(*pairs: tuple[str, object], **values: object) -> Step:
     >>> add(n=1)
     <ADD[n := 1]>
     """
-    given = [_pair(pair, "add(('unit price', a.price))") for pair in pairs] + list(values.items())
-    if not given:
+    items = [_pair(pair, "add(('unit price', a.price))") for pair in pairs] + list(values.items())
+    if not items:
         raise misuse("add() needs an attribute", "pass at least one: add(n=1)")
-    names = [check_name(name, "an attribute", "write add(n=1)") for name, _ in given]
-    return Step(Add(tuple(Item(n, _as_read(operand(value))) for n, (_, value) in zip(names, given, strict=True))))
+    names = [check_name(name, "an attribute", "write add(n=1)") for name, _ in items]
+    return Step(Add(tuple(Item(n, _as_read(operand(value))) for n, (_, value) in zip(names, items, strict=True))))
 
 
 def rename(*pairs: tuple[str | Column, str], **changes: str) -> Step:
@@ -241,11 +241,11 @@ def rename(*pairs: tuple[str | Column, str], **changes: str) -> Step:
     >>> rename(price="maxP")
     <RENAME[price -> maxP]>
     """
-    given = [_pair(pair, "rename((a.price, 'maxP'))") for pair in pairs] + list(changes.items())
-    if not given:
+    items = [_pair(pair, "rename((a.price, 'maxP'))") for pair in pairs] + list(changes.items())
+    if not items:
         raise misuse("rename() needs an attribute", "pass at least one: rename(price='maxP')")
     remedy = "write the old name and the new one: rename(price='maxP')"
-    return Step(Rename(tuple(Renaming(_attribute(old), check_name(new, "an attribute", remedy)) for old, new in given)))
+    return Step(Rename(tuple(Renaming(_attribute(old), check_name(new, "an attribute", remedy)) for old, new in items)))
 
 
 def iterate(
@@ -285,7 +285,7 @@ def _steps(keep: object) -> tuple[Operator, ...]:
     if keep is None:
         return ()
     listed = keep if isinstance(keep, list | tuple) else [keep]
-    return tuple(one.operator if isinstance(one, Step) else Select(_condition((one,), "keep")) for one in listed)
+    return tuple(step.operator if isinstance(step, Step) else Select(_condition((step,), "keep")) for step in listed)
 
 
 class _Duration(Column):
@@ -320,11 +320,11 @@ def _length(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
-        found = parse_expression(value)
+        parsed = parse_expression(value)
     except CepheidError:
-        found = None
-    if isinstance(found, ex.Literal) and found.type.kind is Kind.DURATION:
-        return Column(found)
+        parsed = None
+    if isinstance(parsed, ex.Literal) and parsed.type.kind is Kind.DURATION:
+        return Column(parsed)
     raise misuse(f"{shown(value)} is not a length of time", "write cep.duration >= '30 minutes', or a timedelta")
 
 
@@ -332,53 +332,53 @@ duration: Column = _Duration(ex.Name("DUR"))
 """DUR, how long an event lasts: `cep.duration >= "30 minutes"`, or a number of ticks."""
 
 
-def _tree(given: Stream) -> tuple[Term, tuple[Let, ...]]:
-    algebra = algebra_of(given._query)
+def _tree(stream_: Stream) -> tuple[Term, tuple[Let, ...]]:
+    algebra = algebra_of(stream_._query)
     return algebra.term, algebra.lets
 
 
-def _parts(given: Stream) -> tuple[Term, tuple[Let, ...]]:
+def _parts(stream_: Stream) -> tuple[Term, tuple[Let, ...]]:
     """The tree of an operand: no stream that is a query already."""
-    if given._query.into is not None:
-        name = given._query.into
+    if stream_._query.into is not None:
+        name = stream_._query.into
         remedy = f"read it by its name: cep.stream({name!r}), and put both queries into cep.program(…)"
         raise misuse(f"a stream with into({name!r}) can't be a part of another one", remedy)
-    return _tree(given)
+    return _tree(stream_)
 
 
-def _operands(method: str, *given: object) -> tuple[list[Term], tuple[Let, ...]]:
+def _operands(method: str, *streams_: object) -> tuple[list[Term], tuple[Let, ...]]:
     terms: list[Term] = []
     lets: tuple[Let, ...] = ()
-    for one in given:
-        if not isinstance(one, Stream):
+    for operand_ in streams_:
+        if not isinstance(operand_, Stream):
             remedy = "write a stream, such as cep.stream('Stock')"
-            if isinstance(one, str) and one:
-                remedy = f"write cep.stream({one!r})"
-            elif hasattr(one, "program"):
+            if isinstance(operand_, str) and operand_:
+                remedy = f"write cep.stream({operand_!r})"
+            elif hasattr(operand_, "program"):
                 remedy = "write its matches into a stream, returns(…).into('Rise'), and read that: cep.stream('Rise')"
-            raise misuse(f"{shown(one)} is not a stream: {method} takes two", remedy)
-        term, own = _parts(one)
+            raise misuse(f"{shown(operand_)} is not a stream: {method} takes two", remedy)
+        term, defined = _parts(operand_)
         terms.append(term)
-        lets = _merged(lets, own)
+        lets = _merged(lets, defined)
     return terms, lets
 
 
 def _merged(lets: tuple[Let, ...], more: tuple[Let, ...]) -> tuple[Let, ...]:
     """Definitions of both, each name once; names of the same stream share a LET, as in `LET S1, S2 := Stock`."""
-    found = list(lets)
+    definitions = list(lets)
     for let in more:
         for name in let.names:
-            before = next((one for one in found if name in one.names), None)
+            before = next((definition for definition in definitions if name in definition.names), None)
             if before is not None and before.value != let.value:
-                raise misuse(f"two streams are called '{name}'", "give one of them another name by named('…')")
+                raise misuse(f"two streams are called '{name}'", "rename one of them by named('…')")
             if before is not None:
                 continue
-            place = next((place for place, one in enumerate(found) if one.value == let.value), None)
+            place = next((place for place, definition in enumerate(definitions) if definition.value == let.value), None)
             if place is None:
-                found.append(Let((name,), let.value))
+                definitions.append(Let((name,), let.value))
             else:
-                found[place] = replace(found[place], names=(*found[place].names, name))
-    return tuple(found)
+                definitions[place] = replace(definitions[place], names=(*definitions[place].names, name))
+    return tuple(definitions)
 
 
 def _condition(conditions: tuple[object, ...], method: str) -> ex.Expression:
@@ -406,20 +406,20 @@ def _pair(pair: object, example: str) -> tuple[object, object]:
     raise misuse(f"{shown(pair)} is not a pair", f"write {example}")
 
 
-def _attribute(given: object) -> ex.Expression:
+def _attribute(named: object) -> ex.Expression:
     """An attribute by its name or as a column: `"price"`, `"S1.price"`, `a.price`."""
-    if isinstance(given, Column):
-        node = given.expression
+    if isinstance(named, Column):
+        node = named.expression
         while isinstance(node, ex.Field):
             node = node.operand
         if isinstance(node, ex.Name) or (isinstance(node, ex.Attribute) and node.index is ex.Index.ONE):
-            return _as_read(given.expression)
-        raise misuse(f"{shown(given)} is no attribute", "add it first: stream.add(total=…).project('total')")
-    name = check_name(given, "an attribute", "write project('name', 'price')")
+            return _as_read(named.expression)
+        raise misuse(f"{shown(named)} is no attribute", "add it first: stream.add(total=…).project('total')")
+    name = check_name(named, "an attribute", "write project('name', 'price')")
     first, *rest = name.split(".")
     if not rest:
         return ex.Name(name)
-    found: ex.Expression = ex.Attribute(first, ex.Index.ONE, rest[0])
+    attribute: ex.Expression = ex.Attribute(first, ex.Index.ONE, rest[0])
     for field in rest[1:]:
-        found = ex.Field(found, field)
-    return found
+        attribute = ex.Field(attribute, field)
+    return attribute

@@ -188,17 +188,17 @@ def _listed(names: object) -> Sequence[object]:
     return names if isinstance(names, Sequence) and not isinstance(names, str | bytes) and names else [names]
 
 
-def _merged(given: object, fields: Mapping[str, object]) -> dict[str, object]:
+def _merged(by_name: object, fields: Mapping[str, object]) -> dict[str, object]:
     """Fields by name, from a dict and from keyword arguments."""
-    if given is None:
+    if by_name is None:
         return dict(fields)
-    if not isinstance(given, Mapping):
-        raise misuse(f"{shown(given)} is not a dict of fields", "write set={'name': cep.var('e').name}")
-    for name in given:
+    if not isinstance(by_name, Mapping):
+        raise misuse(f"{shown(by_name)} is not a dict of fields", "write set={'name': cep.var('e').name}")
+    for name in by_name:
         check_name(name, "a field", "write set={'name': cep.var('e').name}")
         if name in fields:
             raise misuse(f"the field '{name}' is given twice", "keep one of them")
-    return {**given, **fields}
+    return {**by_name, **fields}
 
 
 def _value(value: object) -> ex.Expression:
@@ -206,23 +206,23 @@ def _value(value: object) -> ex.Expression:
     return parse_expression(value) if isinstance(value, str) else operand(value)
 
 
-def _slot(name: str, given: object) -> tree.RegisterSlot:
-    if isinstance(given, tuple):
-        if len(given) != 2 or not isinstance(given[0], str):
-            raise misuse(f"{shown(given)} is not a type and a value", "write price=('DOUBLE', None)")
+def _slot(name: str, initial: object) -> tree.RegisterSlot:
+    if isinstance(initial, tuple):
+        if len(initial) != 2 or not isinstance(initial[0], str):
+            raise misuse(f"{shown(initial)} is not a type and a value", "write price=('DOUBLE', None)")
         try:
-            return tree.RegisterSlot(name, read_slot_type(given[0]), _initial(given[1]))
+            return tree.RegisterSlot(name, read_slot_type(initial[0]), _initial(initial[1]))
         except ValueError as reason:
-            raise misuse(f"{shown(given[0])} is not a type", str(reason)) from None
-    found = next((spelled for kind, spelled in _TYPES.items() if isinstance(given, kind)), None)
-    if isinstance(given, datetime) and given.tzinfo is not None:
-        found = "TIMESTAMP_LTZ"
-    if isinstance(given, Decimal) and given.is_finite():
-        found = f"DECIMAL(38, {min(38, max(0, -int(given.as_tuple().exponent)))})"
-    if found is None:
+            raise misuse(f"{shown(initial[0])} is not a type", str(reason)) from None
+    spelling = next((spelled for kind, spelled in _TYPES.items() if isinstance(initial, kind)), None)
+    if isinstance(initial, datetime) and initial.tzinfo is not None:
+        spelling = "TIMESTAMP_LTZ"
+    if isinstance(initial, Decimal) and initial.is_finite():
+        spelling = f"DECIMAL(38, {min(38, max(0, -int(initial.as_tuple().exponent)))})"
+    if spelling is None:
         remedy = f"pass a value of its type, {name}=0, or the type and the value: {name}=('DOUBLE', None)"
-        raise misuse(f"the type of the field '{name}' can't be told from {shown(given)}", remedy)
-    return tree.RegisterSlot(name, found, _initial(given))
+        raise misuse(f"the type of the field '{name}' can't be known from {shown(initial)}", remedy)
+    return tree.RegisterSlot(name, spelling, _initial(initial))
 
 
 def _initial(value: object) -> ex.Expression:

@@ -109,7 +109,7 @@ class Column:
         return Column(joined(ex.Or, other, self))
 
     def __invert__(self) -> Column:
-        """NOT; on `is_in`, `between`, `like` and `is_null` it gives NOT IN, NOT BETWEEN, NOT LIKE and IS NOT NULL."""
+        """NOT; on `is_in`, `between`, `like` and `is_null` it makes NOT IN, NOT BETWEEN, NOT LIKE and IS NOT NULL."""
         match self.expression:
             case ex.In() | ex.InSet() | ex.Between() | ex.Like() | ex.RLike() | ex.IsNull() as node:
                 # Not the same as NOT (x IN …): where x is missing, x NOT IN … is an atom and therefore TRUE (S3).
@@ -147,11 +147,11 @@ class Column:
         raise misuse("a query column can't be iterated over", "read one element: a.tags[0]")
 
     def is_null(self) -> Column:
-        """`x IS NULL`."""
+        """`x IS NULL`: TRUE where the value is missing, else FALSE."""
         return Column(ex.IsNull(self.expression))
 
     def is_not_null(self) -> Column:
-        """`x IS NOT NULL`."""
+        """`x IS NOT NULL`: FALSE where the value is missing, else TRUE."""
         return Column(ex.IsNull(self.expression, negated=True))
 
     def is_in(self, values: Collection[object] | Column) -> Column:

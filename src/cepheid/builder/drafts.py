@@ -34,7 +34,7 @@ class Draft(BuiltQuery):
 
     @property
     def program(self) -> tree.Program:
-        """The pattern tree."""
+        """The tree that `cep.Query` runs."""
         return program(self)
 
     def _checked(self) -> tree.QueryTree:
@@ -89,8 +89,11 @@ class Draft(BuiltQuery):
           AND [site = 'north']
         """
         _require((*attributes, *values), "same", "'tag_id'")
-        given = [*((name, None) for name in attributes), *((name, operand(value)) for name, value in values.items())]
-        keys = [(read_key(name, "an attribute", "write same('tag_id')"), value) for name, value in given]
+        attributes_ = [
+            *((name, None) for name in attributes),
+            *((name, operand(value)) for name, value in values.items()),
+        ]
+        keys = [(read_key(name, "an attribute", "write same('tag_id')"), value) for name, value in attributes_]
         more = (ex.SameValue(key.name, value, key.fields) for key, value in keys)
         return self._with(where=(*self.query.where, *more))
 
@@ -244,14 +247,14 @@ def read_length(window: object, call: str = "within({})", example: str = "12 hou
         case timedelta() if window > timedelta(0):
             text = spell(window // timedelta(microseconds=1) * 1000)
         case int() | float() if not isinstance(window, bool):
-            given, unit = shown(window), example.split()[1]
-            raise misuse(f"{call.format(given)} has no unit", "write " + call.format(f"'{given} {unit}'"))
+            amount, unit = shown(window), example.split()[1]
+            raise misuse(f"{call.format(amount)} has no unit", "write " + call.format(f"'{amount} {unit}'"))
         case _:
             text = ""
     try:
         return read_window(text, "window", None)
     except BindError:
-        examples = [call.format(f"'{one}'") for one in (example, *(["500 events"] if "within" in call else []))]
+        examples = [call.format(f"'{length}'") for length in (example, *(["500 events"] if "within" in call else []))]
         remedy = f"write a number and a unit: {', '.join(examples)}"
         raise misuse(f"{shown(window)} is not a window", remedy) from None
 

@@ -23,7 +23,7 @@ class Pattern(Draft):
     """
 
     def __invert__(self) -> Pattern:
-        """No such event there."""
+        """`!Register b`: no such event between the neighbours in a SEQ; only of a single event."""
         event = self.query.pattern
         if not isinstance(event, tree.EventPattern):
             remedy = "negate one event: ~cep.event('Register', 'b')"
@@ -50,11 +50,11 @@ class Pattern(Draft):
         return _pattern(tree.Either(tuple(parts)))
 
     def one_or_more(self) -> Pattern:
-        """Kleene plus: `Shelf+ a[]`."""
+        """Kleene plus: one event or more, `Shelf+ a[]`."""
         return self.at_least(1)
 
     def zero_or_more(self) -> Pattern:
-        """Kleene star: `Shelf* a[]`."""
+        """Kleene star: any number of events, also none, `Shelf* a[]`."""
         return self.at_least(0)
 
     def optional(self) -> Pattern:

@@ -66,18 +66,18 @@ def _indented(lines: Iterable[str]) -> list[str]:
 
 def _variables(program: tree.Program) -> list[str]:
     """All variables that are bound or read, in the order of the text."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for query in program.queries:
         if arcs_in(query):  # which read e and r
             continue
         for node in walk(query.pattern):
             if isinstance(node, tree.EventPattern) and node.variable is not None:
-                found.setdefault(node.variable)
+                names.setdefault(node.variable)
         for expression in expressions(query):
-            for one in walk(expression):
-                if isinstance(one, ex.Attribute | ex.Rows | ex.Length):
-                    found.setdefault(one.variable)
-    return list(found)
+            for part in walk(expression):
+                if isinstance(part, ex.Attribute | ex.Rows | ex.Length):
+                    names.setdefault(part.variable)
+    return list(names)
 
 
 def _draft(query: tree.QueryTree, names: Names) -> list[str]:
@@ -148,9 +148,9 @@ def _clauses(query: tree.QueryTree, names: Names) -> Iterator[list[str]]:
         yield [f".within({_window(query.within)})"]
     if query.having is not None:
         several = query.having.operands if isinstance(query.having, ex.And) else (query.having,)
-        yield _call(".having", [print_condition(one, names) for one in several])
+        yield _call(".having", [print_condition(item, names) for item in several])
     if query.returns:
-        yield _call(".returns", _named((one.name, _result(one.expression, names)) for one in query.returns))
+        yield _call(".returns", _named((item.name, _result(item.expression, names)) for item in query.returns))
     if query.into is not None:
         yield [f".into({quote(query.into)})"]
     if query.output is not tree.Output.ALL:
@@ -165,14 +165,17 @@ def _conditions(where: Iterable[ex.Expression], names: Names) -> Iterator[list[s
     for kind, some in groupby(where, _kind):
         conditions = list(some)
         if kind == "where":
-            yield _call(".where", [print_condition(one, names) for one in conditions])
+            yield _call(".where", [print_condition(condition, names) for condition in conditions])
         elif kind == "same":
-            yield _call(".same", [quote(_key(one.path)) for one in conditions if isinstance(one, ex.SameValue)])
+            yield _call(
+                ".same",
+                [quote(_key(condition.path)) for condition in conditions if isinstance(condition, ex.SameValue)],
+            )
         else:
-            for one in conditions:
-                assert isinstance(one, ex.SameValue)
-                assert one.value is not None
-                yield _call(".same", _named([(_key(one.path), print_value(one.value, names))]))
+            for condition in conditions:
+                assert isinstance(condition, ex.SameValue)
+                assert condition.value is not None
+                yield _call(".same", _named([(_key(condition.path), print_value(condition.value, names))]))
 
 
 def _kind(condition: ex.Expression) -> str:
@@ -187,13 +190,13 @@ def _key(path: tuple[str, ...]) -> str:
 
 
 def _named(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Arguments by name."""
-    found = dict(pairs)
-    if "self" in found:
+    """Keyword arguments; as a dict where a name is no identifier."""
+    arguments = dict(pairs)
+    if "self" in arguments:
         raise NoSpellingError
-    if all(name.isidentifier() and not iskeyword(name) for name in found):
-        return [f"{name}={value}" for name, value in found.items()]
-    return ["**{" + ", ".join(f"{quote(name)}: {value}" for name, value in found.items()) + "}"]
+    if all(name.isidentifier() and not iskeyword(name) for name in arguments):
+        return [f"{name}={value}" for name, value in arguments.items()]
+    return ["**{" + ", ".join(f"{quote(name)}: {value}" for name, value in arguments.items()) + "}"]
 
 
 def _result(expression: ex.Expression, names: Names) -> str:
@@ -209,7 +212,7 @@ def _streams(query: tree.QueryTree, names: Names) -> str:
     if len(query.streams) == 1:
         only = query.streams[0]
         return ", ".join([quote(only.name), *map(quote, only.types), *where])
-    listed = (f"{quote(one.name)}: {_list(map(quote, one.types))}" for one in query.streams)
+    listed = (f"{quote(stream.name)}: {_list(map(quote, stream.types))}" for stream in query.streams)
     return ", ".join(["{" + ", ".join(listed) + "}", *where])
 
 

@@ -217,7 +217,7 @@ def _(node: ex.Call, names: Names) -> tuple[str, int]:
 
 
 def _arguments(first: list[str], more: Iterable[ex.Expression], names: Names) -> str:
-    return ", ".join([*first, *(print_value(one, names) for one in more)])
+    return ", ".join([*first, *(print_value(value, names) for value in more)])
 
 
 @_print.register
@@ -254,9 +254,9 @@ def _(node: ex.Or, names: Names) -> tuple[str, int]:
 
 
 def _joined(node: ex.And | ex.Or, sign: str, names: Names) -> str:
-    if any(type(one) is type(node) for one in node.operands):
+    if any(type(side) is type(node) for side in node.operands):
         raise NoSpellingError  # which the builder makes one of
-    return sign.join(_column(one, names, _SUM) for one in node.operands)
+    return sign.join(_column(side, names, _SUM) for side in node.operands)
 
 
 @_print.register

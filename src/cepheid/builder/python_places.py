@@ -58,9 +58,9 @@ class Places:
         """An error of the builder, at the part that caused it, or within a string of that part."""
         span = self.of(node)
         if error.span is not None:
-            for one in ast.walk(node):
-                if isinstance(one, ast.Constant) and one.value == error.span.text:
-                    span, start = self.of(one), self.inside(one)
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and part.value == error.span.text:
+                    span, start = self.of(part), self.inside(part)
                     if start is not None:
                         span = Span(self.code, start + error.span.start, start + error.span.end)
         return type(error)(error.code, error.message, error.remedy, span)
@@ -88,7 +88,7 @@ def with_clause_places(before: object, after: object, node: ast.Call, places: Pl
     """A draft after the call of a method, in which the new clause knows its place."""
     if not isinstance(before, Draft) or not isinstance(after, Draft):
         return after
-    arguments = [*node.args, *(one.value for one in node.keywords)]
+    arguments = [*node.args, *(item.value for item in node.keywords)]
     changes: dict[str, Any] = {}
     for name in _LISTS:
         old, new = getattr(before.query, name), getattr(after.query, name)
@@ -96,7 +96,7 @@ def with_clause_places(before: object, after: object, node: ast.Call, places: Pl
             added = new[len(old) :] if name != "streams" else new
             spans = _spans(added, arguments, node, places)
             kept = new[: len(new) - len(added)]
-            changes[name] = (*kept, *(_placed(one, span) for one, span in zip(added, spans, strict=True)))
+            changes[name] = (*kept, *(_placed(item, span) for item, span in zip(added, spans, strict=True)))
     for name in _WINDOWS:
         new = getattr(after.query, name)
         if new is not None and new is not getattr(before.query, name):
@@ -110,7 +110,7 @@ def with_clause_places(before: object, after: object, node: ast.Call, places: Pl
 def _spans(added: Sequence[object], arguments: list[ast.expr], node: ast.Call, places: Places) -> list[Span]:
     """The place of each new part: that of its argument where there are as many of them."""
     if len(added) == len(arguments):
-        return [places.of(one) for one in arguments]
+        return [places.of(argument) for argument in arguments]
     return [places.of(node)] * len(added)
 
 
@@ -122,8 +122,8 @@ def _placed(node: Any, span: Span) -> Any:
 
 def _window(window: tree.Window, node: ast.expr, places: Places) -> tree.Window:
     start = places.inside(node)
-    found = _NUMBER.match(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
-    if start is None or found is None or not isinstance(window.amount, ex.Literal):
+    digits = _NUMBER.match(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+    if start is None or digits is None or not isinstance(window.amount, ex.Literal):
         return replace(window, span=places.of(node))
-    amount = replace(window.amount, span=Span(places.code, start + found.start(1), start + found.end(1)))
+    amount = replace(window.amount, span=Span(places.code, start + digits.start(1), start + digits.end(1)))
     return replace(window, amount=amount, span=Span(places.code, start, places.of(node).end - 1))

@@ -141,7 +141,7 @@ class ExpressionReader:
         """A value of the query, or a list of such."""
         if isinstance(node, ast.List | ast.Tuple):
             self._count(node, 1)
-            return [self._operand(one) for one in node.elts]
+            return [self._operand(element) for element in node.elts]
         return self._constant(self.value(node), node)
 
     def _count(self, node: ast.AST, parts: int) -> None:
@@ -174,12 +174,12 @@ class ExpressionReader:
                 yield self.value(node)
 
     def _dict(self, node: ast.Dict) -> dict[Any, Any]:
-        found = {}
+        items = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
                 raise self.refused(key or node, "a key of a dict is a text here", _QUOTE + "{'unit price': a.price}")
-            found[key.value] = self.value(value)
-        return found
+            items[key.value] = self.value(value)
+        return items
 
     def _attribute(self, node: ast.Attribute) -> object:
         value, name = self.value(node.value), node.attr
@@ -262,23 +262,23 @@ class ExpressionReader:
         before, name, act = self._callee(node.func)
         first = _VALUES.get(name, len(node.args)) if not _is_duration(before) else len(node.args)
         arguments = list(self._items(node.args[:first]))
-        arguments += [self._operand(one) for one in node.args[first:]]
+        arguments += [self._operand(argument) for argument in node.args[first:]]
         named: dict[str, Any] = {}
         for keyword in node.keywords:
             read = self._operand if name in _NAMED_VALUES and keyword.arg is not None else self.value
-            given = read(keyword.value)
-            if keyword.arg is None and not isinstance(given, dict):
+            passed = read(keyword.value)
+            if keyword.arg is None and not isinstance(passed, dict):
                 raise self.refused(keyword.value, "only a dict can follow **", "write **{'unit price': a.price}")
-            for key, value in given.items() if keyword.arg is None else [(keyword.arg, given)]:
+            for key, value in passed.items() if keyword.arg is None else [(keyword.arg, passed)]:
                 if key in named:
                     raise self.refused(keyword.value, f"the argument '{key}' is given twice", "keep one of them")
                 named[key] = value
         if name == "Query" and before is None:
             return self._query(node, arguments, named)
-        found = self._done(node, lambda: act(*arguments, **named))
+        made = self._done(node, lambda: act(*arguments, **named))
         if name == "lit":
-            return found
-        return with_place(with_clause_places(before, found, node, self.places), self.places.of(node))
+            return made
+        return with_place(with_clause_places(before, made, node, self.places), self.places.of(node))
 
     def _callee(self, node: ast.expr) -> tuple[Any, str, Callable[..., Any]]:
         """What a method is called on, the name of the function, and the function."""
@@ -292,52 +292,52 @@ class ExpressionReader:
                 raise self._no_attribute(node, value, node.attr)
             return value, node.attr, getattr(value, node.attr)
         if isinstance(node, ast.Name):
-            found: Any = self._name(node)
-            if found is float or any(found is one for one in TIMES.values()):
-                return None, node.id, found
-            name = next((known for known, one in CALLED.items() if one is found), None)
+            callee: Any = self._name(node)
+            if callee is float or any(callee is function for function in TIMES.values()):
+                return None, node.id, callee
+            name = next((known for known, function in CALLED.items() if function is callee), None)
             if name is not None:
-                return None, name, found
+                return None, name, callee
         raise self.refused(
             node, "this can't be called in a query", "call functions of the builder: cep.event('Shelf', a)"
         )
 
     def _query(self, node: ast.Call, arguments: list[Any], named: dict[str, Any]) -> MadeQuery:
         if named:
-            keyword = next(one for one in node.keywords if one.arg is None or one.arg in named)
+            keyword = next(keyword_ for keyword_ in node.keywords if keyword_.arg is None or keyword_.arg in named)
             remedy = "leave it out, and pass it to the command: cepheid studio --param T=3 --unit s …"
             raise self.refused(keyword.value, "options of cep.Query can't be read here", remedy)
         if len(arguments) != 1:
             raise self.refused(node, "cep.Query takes one query", "write cep.Query(cep.seq(…))")
-        (given,) = arguments
-        if isinstance(given, str):
+        (argument,) = arguments
+        if isinstance(argument, str):
             start = self.places.inside(node.args[0])
             # Blanks in the place of what is before it: places in the text are then places in the code.
             before = "" if start is None else "".join(c if c == "\n" else " " for c in self.places.code[:start])
             try:
-                return MadeQuery(parse(before + given))
+                return MadeQuery(parse(before + argument))
             except CepheidError as error:
                 raise error if start is not None else self.places.error(error, node) from None
-        if isinstance(given, BuiltQuery):
-            return MadeQuery(self._done(node, lambda: checked(given)))
-        if isinstance(given, Program):
-            return MadeQuery(given)
+        if isinstance(argument, BuiltQuery):
+            return MadeQuery(self._done(node, lambda: checked(argument)))
+        if isinstance(argument, Program):
+            return MadeQuery(argument)
         raise self.refused(node, "this is not a query", "pass a pattern of the builder: cep.Query(cep.seq(…))")
 
     def _done(self, node: ast.AST, act: Callable[[], Any]) -> Any:
         """What a part of the builder makes; what it complains of has a place."""
         try:
-            found = act()
+            made = act()
         except CepheidError as error:
             raise self.places.error(error, node) from None
         except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
             # Python's own complaints, such as of an argument that there is not: "Draft.within() missing 1 …"
             message = re.sub(r"^\w+\.(?=\w+\(\))", "", str(error))
             raise self.refused(node, message, "see the functions of the builder: docs/builder.md") from None
-        if isinstance(found, int) and found.bit_length() > _BITS:
+        if isinstance(made, int) and made.bit_length() > _BITS:
             raise self.refused(node, "the number is too large", f"a number has at most {_BITS} bits")
-        if isinstance(found, (*_BUILT, *_PLAIN, set)):
-            return found
+        if isinstance(made, (*_BUILT, *_PLAIN, set)):
+            return made
         raise self.refused(node, "this is not a part of a query", "compare and combine attributes: a.price > 1")
 
     def _unknown(self, node: ast.AST, name: str) -> ParseError:
@@ -357,7 +357,8 @@ class ExpressionReader:
 def _methods(value: object) -> set[str]:
     """The methods of a value of the builder."""
     kind = next(
-        (one for one in (Automaton, Draft, Conditional, Column, Events, Stream) if isinstance(value, one)), None
+        (class_ for class_ in (Automaton, Draft, Conditional, Column, Events, Stream) if isinstance(value, class_)),
+        None,
     )
     if kind is None:
         return set()

@@ -32,7 +32,7 @@ _WORDS = {
 def read_python(code: str) -> Program:
     """The tree of the query that Python code makes; its nodes have their places in the code.
 
-    The code is never run. It may import `cepheid` and `datetime`, give names to values, and call what the builder has;
+    The code is never run. It may import `cepheid` and `datetime`, assign to names, and call what the builder has;
     the query is what it passes to `cep.Query`, or else its last value.
 
     >>> from cepheid.language import print_program
@@ -42,23 +42,23 @@ def read_python(code: str) -> Program:
     """
     reader = ExpressionReader(code)
     try:
-        found: object = None
+        query: object = None
         for statement in _parsed(code, reader).body:
             reader.parts = 0
             value = _statement(statement, reader)
             if isinstance(value, MadeQuery) or (
-                isinstance(value, BuiltQuery | Program) and not isinstance(found, MadeQuery)
+                isinstance(value, BuiltQuery | Program) and not isinstance(query, MadeQuery)
             ):
-                found = value
+                query = value
     except RecursionError:
         message, remedy = "the code is nested too deep", "split it into simpler conditions"
         raise ParseError("CEP114", message, remedy, reader.places.at(1, 1)) from None
-    if isinstance(found, BuiltQuery):
-        return checked(found)
-    if isinstance(found, MadeQuery):
-        return found.program
-    if isinstance(found, Program):
-        return found
+    if isinstance(query, BuiltQuery):
+        return checked(query)
+    if isinstance(query, MadeQuery):
+        return query.program
+    if isinstance(query, Program):
+        return query
     raise ParseError("CEP114", "the code makes no query", _EXAMPLE, reader.places.at(code.count("\n") + 1, 1))
 
 
@@ -76,7 +76,7 @@ def _parsed(code: str, reader: ExpressionReader) -> ast.Module:
 
 
 def _statement(node: ast.stmt, reader: ExpressionReader) -> object:
-    """What a statement makes, and the names that it gives."""
+    """What a statement makes, and the names that it assigns."""
     match node:
         case ast.Import() | ast.ImportFrom():
             _import(node, reader)
@@ -102,7 +102,7 @@ def _assign(target: ast.expr, made: object, reader: ExpressionReader) -> None:
         reader.names[target.id] = made, reader.parts
         return
     names = target.elts if isinstance(target, ast.Tuple | ast.List) else []
-    if not names or not isinstance(made, tuple | list) or not all(isinstance(one, ast.Name) for one in names):
+    if not names or not isinstance(made, tuple | list) or not all(isinstance(element, ast.Name) for element in names):
         raise reader.refused(target, "only names can be assigned to", "write a, b = cep.var('a'), cep.var('b')")
     if len(names) != len(made):
         raise reader.refused(target, f"{len(names)} names for {len(made)} values", "write as many names as values")
@@ -112,9 +112,9 @@ def _assign(target: ast.expr, made: object, reader: ExpressionReader) -> None:
 
 def _import(node: ast.Import | ast.ImportFrom, reader: ExpressionReader) -> None:
     origin = "" if isinstance(node, ast.Import) else node.module or ""
-    for one in node.names:
-        name, known = one.asname or one.name, one.name
-        whole = not origin and known in _BUILDER and (one.asname or known == "cepheid")
+    for imported in node.names:
+        name, known = imported.asname or imported.name, imported.name
+        whole = not origin and known in _BUILDER and (imported.asname or known == "cepheid")
         if whole or (origin == "cepheid" and known == "builder"):
             reader.names[name] = Package(), 1
         elif origin in _BUILDER and known in CALLED:
@@ -124,7 +124,7 @@ def _import(node: ast.Import | ast.ImportFrom, reader: ExpressionReader) -> None
         elif origin == "datetime" and known in TIMES:
             reader.names[name] = TIMES[known], 1
         elif origin in _BUILDER:
-            raise reader.refused(one, f"the builder has no '{known}'", did_you_mean(known, CALLED, "functions"))
+            raise reader.refused(imported, f"the builder has no '{known}'", did_you_mean(known, CALLED, "functions"))
         else:
             remedy = "import cepheid as cep, and date, datetime and timedelta from datetime"
-            raise reader.refused(one, f"'{origin or known}' can't be imported here", remedy)
+            raise reader.refused(imported, f"'{origin or known}' can't be imported here", remedy)

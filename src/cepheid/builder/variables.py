@@ -39,7 +39,7 @@ class Variable(Events):
 
     @property
     def first(self) -> Events:
-        """`a[1]`: the first event."""
+        """The first event of a closure: `a[1]`."""
         return Events(self._variable, Index.FIRST)
 
     @property
@@ -59,7 +59,7 @@ class Variable(Events):
 
     @property
     def last(self) -> Events:
-        """`a[a.LEN]`: the last event."""
+        """The last event of a closure: `a[a.LEN]`."""
         return Events(self._variable, Index.LAST)
 
     @property

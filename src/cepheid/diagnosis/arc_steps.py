@@ -47,9 +47,9 @@ class ArcTeller(RunSteps, ArcWatcher):
         self.merged: set[RunKey] = set()
         self.matches: list[tuple[Accepted, RunKey]] = []
 
-    def begin(self, now: Event | None) -> None:
-        """The next event."""
-        self.now = now
+    def begin(self, event: Event | None) -> None:
+        """Called before each event, which steps without one of their own are of."""
+        self.now = event
         self.reached = {}
 
     def key(self, run: OwnAutomatonRun) -> RunKey | None:
@@ -58,7 +58,6 @@ class ArcTeller(RunSteps, ArcWatcher):
         return None if known is None else known[1]
 
     def tell(self, event: Event | None, action: str, run: RunKey | None, arc: BoundArc | None, detail: str) -> None:
-        """Write a step down."""
         self.steps[RunStep(event, action, run, None if arc is None else arc_name(arc), None, detail)] = None
 
     def tried(self, run: OwnAutomatonRun | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
@@ -135,13 +134,13 @@ class ArcTeller(RunSteps, ArcWatcher):
         )
 
     def stuck(self, run: OwnAutomatonRun, instant: Sequence[Event]) -> None:
-        """It is over."""
+        """A run that no arc takes further ends, unless it only waits in a final state."""
         key = self.key(run)
         if key is not None and run.state in self.going:
             self.tell(instant[0], "kill", key, None, f"no arc from {run.state} takes this event")
 
     def left(self, run: OwnAutomatonRun, instant: Sequence[Event] | None, *, overlaps: bool = False) -> None:
-        """It is over."""
+        """A run ends: at the end of the input (`instant` is None), by its window, or by its strategy."""
         key = self.key(run)
         if key is None or run.state not in self.going:
             return
@@ -165,9 +164,9 @@ class ArcTeller(RunSteps, ArcWatcher):
             self.matches.append((match, key))
 
     def give(self) -> list[Accepted]:
-        """The matches."""
-        given = passing(self.query, [match for match, _ in self.matches])
-        passed = set(map(id, given))
+        """Decide which of the matches are emitted, and write down what becomes of the others."""
+        emitted = passing(self.query, [match for match, _ in self.matches])
+        passed = set(map(id, emitted))
         for match, key in self.matches:
             if id(match) in passed:
                 self.tell(match.last, "emit", key, None, self.written(match.register))
@@ -175,23 +174,23 @@ class ArcTeller(RunSteps, ArcWatcher):
                 assert self.query.having is not None
                 why = self.reasons.writer.explain(self.query.having, match_bindings(self.query, match))
                 self.tell(match.last, "drop", key, None, f"HAVING {why}")
-        return given
+        return emitted
 
 
 def _rank(run: RunKey) -> tuple[object, ...]:
-    """As runs are numbered."""
+    """Order runs by their last event, then as they began."""
     return run[0][-1], *run
 
 
 def watch_arcs(query: Runnable, events: Sequence[Event], teller: ArcTeller) -> int:
-    """Run event by event until the teller has enough; how many events were read. What is given is told as well."""
-    own, sees = OwnAutomaton(query, teller), sight_of(query)
+    """Run event by event until the teller has enough; how many events were read. What is emitted is a step as well."""
+    automaton, sees = OwnAutomaton(query, teller), sight_of(query)
     partitions: dict[PartitionKey, PartitionRuns] = {}
     seen = [event for event in events if sees(event)]
     for instant in instants(query, seen):
         for key, together in by_partitions(query, instant).items():
             teller.begin(together[0])
-            partitions.setdefault(key, PartitionRuns(own)).consume(together)
+            partitions.setdefault(key, PartitionRuns(automaton)).consume(together)
         if teller.is_full and instant[-1] is not seen[-1]:
             teller.give()
             return instant[-1].position + 1

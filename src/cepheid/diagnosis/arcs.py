@@ -161,7 +161,6 @@ class _CountedArcs(ArcWatcher):
         self.counting = counting
 
     def tried(self, run: OwnAutomatonRun | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
-        """Count it."""
         self.counting.of_arc(None if run is None else run.first, arc, bindings, events)
 
 
@@ -170,7 +169,6 @@ class _CountedEdges(EdgeWatcher):
         self.counting = counting
 
     def tried(self, instance: Instance | None, edge: LinearEdge, bindings: Bindings, event: Event) -> None:
-        """Count it."""
         self.counting.of_edge(edge, bindings, event)
 
 
@@ -214,15 +212,15 @@ def edge_name(edge: LinearEdge) -> str:
 def _depths(query: Runnable) -> dict[str, int]:
     """How many arcs each state is from the start."""
     automaton = automaton_in(query)
-    found = {automaton.start: 0}
+    depths = {automaton.start: 0}
     reached = [automaton.start]
     while reached:
         state = reached.pop(0)
         for arc in automaton.arcs:
-            if arc.source == state and arc.target not in found:
-                found[arc.target] = found[state] + 1
+            if arc.source == state and arc.target not in depths:
+                depths[arc.target] = depths[state] + 1
                 reached.append(arc.target)
-    return found
+    return depths
 
 
 BY_ARCS: Mapping[Language, ByArcs] = {

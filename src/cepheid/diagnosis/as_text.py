@@ -14,20 +14,20 @@ _ENDS = 4  # reasons shown for each component
 _BAR = 20  # cells
 
 
-def as_text(found: Findings) -> str:
+def as_text(findings: Findings) -> str:
     """All of it, in the order in which a reader wants it."""
-    return "\n".join(_lines(found))
+    return "\n".join(_lines(findings))
 
 
-def headline(found: Findings) -> str:
+def headline(findings: Findings) -> str:
     """How many events and matches there are."""
-    count = said_matches(found.matches, exact=found.exact) if found.matches else "no match"
-    return f"{count} in {found.seen.events:,} event{'s' if found.seen.events != 1 else ''}"
+    count = said_matches(findings.matches, exact=findings.exact) if findings.matches else "no match"
+    return f"{count} in {findings.seen.events:,} event{'s' if findings.seen.events != 1 else ''}"
 
 
-def events_line(found: Findings) -> str:
-    """Types, times and partitions."""
-    seen = found.seen
+def events_line(findings: Findings) -> str:
+    """Say of which types, times and partitions the events are; nothing if there are none."""
+    seen = findings.seen
     ordered = sorted(seen.types.items(), key=lambda item: -item[1])
     types = ", ".join(f"{name} {count:,}" for name, count in ordered[:8])
     parts = [types + (", …" if len(ordered) > 8 else "")] if types else []
@@ -56,44 +56,44 @@ def near(nanoseconds: int) -> str:
     return exact
 
 
-def tried(found: Findings) -> str:
+def tried(findings: Findings) -> str:
     """On which events changes were tried, if not on all."""
-    events = found.seen.events
-    return "" if found.tried >= events else f" (in {found.tried:,} of {events:,} events)"
+    events = findings.seen.events
+    return "" if findings.tried >= events else f" (in {findings.tried:,} of {events:,} events)"
 
 
-def coverage(found: Findings) -> str:
+def coverage(findings: Findings) -> str:
     """What of the stream the runs are known of."""
     parts = []
-    if found.sampled < found.seen.events:
-        parts.append(f"the runs in {found.sampled:,} of {found.seen.events:,} events")
-    if found.followed < found.begun:
-        parts.append(f"{found.followed:,} of the {found.begun:,} runs that began were followed to their end")
+    if findings.sampled < findings.seen.events:
+        parts.append(f"the runs in {findings.sampled:,} of {findings.seen.events:,} events")
+    if findings.followed < findings.begun:
+        parts.append(f"{findings.followed:,} of the {findings.begun:,} runs that began were followed to their end")
     return "; ".join(parts)
 
 
-def _lines(found: Findings) -> Iterator[str]:
-    yield headline(found)
-    if said := events_line(found):
+def _lines(findings: Findings) -> Iterator[str]:
+    yield headline(findings)
+    if said := events_line(findings):
         yield f"  {said}"
-    for hint in found.hints:
+    for hint in findings.hints:
         yield ""
         yield f"{hint.code}: {hint.message}"
         yield f"  -> {hint.remedy}"
-    if found.changes:
+    if findings.changes:
         yield ""
-        yield "what if" + tried(found)
-        for change in found.changes:
+        yield "what if" + tried(findings)
+        for change in findings.changes:
             yield f"  {change.text}: {change}"
-    if found.misses and not found.matches:
+    if findings.misses and not findings.matches:
         yield ""
         yield "nearest misses"
-        for number, miss in enumerate(found.misses, 1):
+        for number, miss in enumerate(findings.misses, 1):
             yield from _miss(number, miss.events, miss.refused, miss.reason)
     yield ""
     yield "funnel"
-    yield from _funnel(found)
-    if note := coverage(found):
+    yield from _funnel(findings)
+    if note := coverage(findings):
         yield f"  ({note})"
 
 
@@ -103,11 +103,11 @@ def left_out_events(count: int) -> str:
     return f"… {hidden:,} more event{'s' if hidden > 1 else ''}" if hidden > 0 else ""
 
 
-def said_runs(found: Findings, stage: Stage) -> str:
+def said_runs(findings: Findings, stage: Stage) -> str:
     """How many runs came to a component. None came among those that were followed: that is not none of all."""
-    if stage.runs or found.followed == found.begun:
+    if stage.runs or findings.followed == findings.begun:
         return f"{stage.runs:,} run{'s' if stage.runs != 1 else ''}"
-    return "none of the runs that were followed" if found.followed or stage.tests else "no run was followed so far"
+    return "none of the runs that were followed" if findings.followed or stage.tests else "no run was followed so far"
 
 
 def _miss(
@@ -125,8 +125,8 @@ def _miss(
     yield f"{mark}{reason}"
 
 
-def _funnel(found: Findings) -> Iterator[str]:
-    stages = found.funnel
+def _funnel(findings: Findings) -> Iterator[str]:
+    stages = findings.funnel
     most = max((stage.runs for stage in stages), default=0)
     several = len({stage.query for stage in stages}) > 1
     query = None
@@ -136,7 +136,7 @@ def _funnel(found: Findings) -> Iterator[str]:
             yield f"  {query}"
         bar = "█" * (-(-_BAR * stage.runs // most) if most else 0)
         types = "|".join(stage.types) or "*"
-        yield f"  {types} {stage.component}: {said_runs(found, stage)}  {bar}".rstrip()
+        yield f"  {types} {stage.component}: {said_runs(findings, stage)}  {bar}".rstrip()
         for test in stage.tests:
             share = f" ({test.passed / test.tested:.1%})" if test.tested else ""
             yield f"    {test.text}: TRUE {test.passed:,} of {test.tested:,}{share}"

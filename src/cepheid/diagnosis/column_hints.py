@@ -25,7 +25,7 @@ _MOSTLY = 0.95  # of the values are NULL
 _VALUES = 6  # that are shown
 _MANY = 5_000  # different values, that are not looked at for other spellings
 _LIKE = 2_000  # different values that are looked at for a likeness
-_FAR = 60  # windows that must lie between two events before a query with matches is told of it
+_FAR = 60  # windows that must lie between two events before it is reported of a query with matches
 
 
 def column_hints(columns: QueryColumns, matches: int) -> Iterator[Hint]:
@@ -59,25 +59,25 @@ def shown_values(values: Sequence[Any]) -> str:
 
 def _similar_types(columns: QueryColumns) -> Iterator[Hint]:
     """Types that differ in case or space only: one of them is most likely meant too."""
-    found = columns.types
+    counts = columns.types
     named = {name for component in columns.query.components.values() for name in component.types}
-    for name in sorted(named & found.keys()):
-        for other in sorted(found.keys() - named):
+    for name in sorted(named & counts.keys()):
+        for other in sorted(counts.keys() - named):
             if _plain(other) == _plain(name):
-                message = f"some events have the type '{name}' ({found[name]:,}), others '{other}' ({found[other]:,})"
+                message = f"some events have the type '{name}' ({counts[name]:,}), others '{other}' ({counts[other]:,})"
                 yield Hint("CEP028", message, f"write ANY({name}, `{other}`), or make them one type before")
 
 
 def absent_types(columns: QueryColumns, made: Collection[str]) -> Iterator[Hint]:
-    """Types that a match needs and no event has. made: those that other queries give, whose cause is told there."""
-    found, name = columns.types, columns.query.schema.roles.type
-    if name is not None and not found and columns.table.num_rows:
+    """Types that a match needs and no event has. made: those that other queries make, whose cause is reported there."""
+    counts, name = columns.types, columns.query.schema.roles.type
+    if name is not None and not counts and columns.table.num_rows:
         message = f"every event has NULL in '{name}', so that it has no type"
         yield Hint("CEP005", message, "name the column that has the types: type=…")
-    for component in columns.query.positive if found else ():
-        if component.types and not any(name in found or name in made for name in component.types):
+    for component in columns.query.positive if counts else ():
+        if component.types and not any(name in counts or name in made for name in component.types):
             for name in component.types:
-                yield Hint("CEP005", f"no event has the type '{name}'", f"the types are: {shown_values(list(found))}")
+                yield Hint("CEP005", f"no event has the type '{name}'", f"the types are: {shown_values(list(counts))}")
 
 
 def _plain(text: str) -> str:
@@ -104,13 +104,17 @@ def _tests(query: Runnable) -> Iterator[tuple[Component, ex.Expression, ex.Attri
 def _literals(columns: QueryColumns) -> Iterator[Hint]:
     """A text that no event has, most often of another case; or that others have in another case."""
     for component, condition, read, literals in _tests(columns.query):
-        if read.name not in columns.table.column_names or any(one.type.kind is not Kind.STRING for one in literals):
+        if read.name not in columns.table.column_names or any(
+            literal.type.kind is not Kind.STRING for literal in literals
+        ):
             continue
         values = [value for value in columns.values(component, read.name) if isinstance(value, str)]
-        wanted = [str(one.value) for one in literals]
+        wanted = [str(literal.value) for literal in literals]
         if values and not set(wanted) & set(values):
             text = text_of(condition)
-            said = "this value" if all(one in text for one in wanted) else shown_values(wanted)  # that of a parameter
+            said = (
+                "this value" if all(literal in text for literal in wanted) else shown_values(wanted)
+            )  # that of a parameter
             message = f"{text}: no {kind_of(component)} has {said} in '{read.name}'"
             yield Hint("CEP021", message, _instead(wanted, values))
         elif len(values) <= _MANY:
@@ -124,8 +128,10 @@ def _key_values(columns: QueryColumns) -> Iterator[Hint]:
         wanted = test.value
         if not isinstance(wanted, ex.Literal) or test.fields or test.attribute not in columns.table.column_names:
             continue
-        found = dict.fromkeys(value for one in query.positive for value in columns.values(one, test.attribute))
-        values = [value for value in found if isinstance(value, str)]
+        column_values = dict.fromkeys(
+            value for component in query.positive for value in columns.values(component, test.attribute)
+        )
+        values = [value for value in column_values if isinstance(value, str)]
         if values and isinstance(wanted.value, str) and wanted.value not in values:
             message = f"{text_of(test)}: no event of the pattern has this value in '{test.attribute}'"
             yield Hint("CEP021", message, _instead([wanted.value], values))
@@ -144,7 +150,7 @@ def _instead(wanted: Sequence[str], values: Sequence[str]) -> str:
             blank = alike is str.strip and close[0] != close[0].strip()
             trim = f"texts are compared with their blanks: write trim(…) = '{close[0].strip()}'; " if blank else ""
             return f"did you mean '{close[0]}'? {(trim + shown)[0].upper()}{(trim + shown)[1:]}"
-    likely = next((found for text in wanted if (found := nearest(text, values[:_LIKE])) is not None), None)
+    likely = next((similar for text in wanted if (similar := nearest(text, values[:_LIKE])) is not None), None)
     return shown if likely is None else f"did you mean '{likely}'? T{shown[1:]}"
 
 
@@ -168,7 +174,10 @@ def _other_spellings(
     others = [value for value in values if value not in wanted and _plain(value) in plain]
     if others:
         counts = Counter(
-            {one["values"]: one["counts"] for one in pc.value_counts(columns.of(component, name)).to_pylist()}
+            {
+                counted["values"]: counted["counts"]
+                for counted in pc.value_counts(columns.of(component, name)).to_pylist()
+            }
         )
         count = sum(counts[value] for value in others)
         message = f"{text_of(condition)}: {count:,} more {kind_of(component)} events have {shown_values(others)}"
@@ -178,14 +187,14 @@ def _other_spellings(
 
 def _nulls(columns: QueryColumns) -> Iterator[Hint]:
     """A condition on a column that is NULL."""
-    told = set()
+    reported = set()
     for condition in columns.query.conditions:
         if any(isinstance(node, ex.IsNull | ex.Or | ex.Call | ex.CaseWhen) for node in walk(condition)):
             continue
         for read in (node for node in walk(condition) if isinstance(node, ex.Attribute)):
-            if (read.variable, read.name) in told or read.variable not in columns.query.components:
+            if (read.variable, read.name) in reported or read.variable not in columns.query.components:
                 continue
-            told.add((read.variable, read.name))
+            reported.add((read.variable, read.name))
             component = columns.query.components[read.variable]
             if read.name not in columns.table.column_names:
                 continue
@@ -283,21 +292,21 @@ def _joins(columns: QueryColumns) -> Iterator[Hint]:
         types = [query.components[read.variable].types for read in (one, other) if read.variable in query.components]
         if one.name == other.name and len(types) == 2 and types[0] == types[1]:
             continue
-        found = []
+        sides = []
         for read in (one, other):
             component = query.components.get(read.variable)
             if component is not None and read.name in columns.table.column_names:
-                found.append((component, read.name, columns.values(component, read.name)))
-        if len(found) < 2 or not all(values for _, _, values in found):
+                sides.append((component, read.name, columns.values(component, read.name)))
+        if len(sides) < 2 or not all(values for _, _, values in sides):
             continue
         try:
-            common = set(found[0][2]) & set(found[1][2])
+            common = set(sides[0][2]) & set(sides[1][2])
         except TypeError:
             continue  # lists and structs
         if not common:
             message = f"{text_of(condition)}: no value is in both columns, so that it is never TRUE"
             shown = [
-                f"'{name}' of {kind_of(component)} has {shown_values(values)}" for component, name, values in found
+                f"'{name}' of {kind_of(component)} has {shown_values(values)}" for component, name, values in sides
             ]
             yield Hint("CEP025", message, "; ".join(shown))
 

@@ -62,7 +62,7 @@ class Counting(Watcher):
         loops = query.layout.loops
         self._least = {one: loop.low for loop in loops if loop.low > 1 for one in loop.variables}
 
-    # What runs tell.
+    # What runs report.
 
     def bound(self, before: Run, move: Move, run: Run) -> None:
         """All conditions of the place are TRUE."""
@@ -90,9 +90,9 @@ class Counting(Watcher):
             assert refusal.condition is not None
             count = len(refusal.bindings.all[variable])
             for condition in self._conditions(move, count):
-                found = condition is not refusal.condition
-                self._add(variable, condition, passed=found)
-                if not found:
+                holds = condition is not refusal.condition
+                self._add(variable, condition, passed=holds)
+                if not holds:
                     break
                 passed += 1
             self._blame(2 + passed, f"{text_of(refusal.condition)}{NOT_TRUE}")
@@ -124,7 +124,7 @@ class Counting(Watcher):
             self._keep(waiting.run, instant[0], 0, 1.0, self.reasons.strategy(move, instant))
 
     def ended(self, waiting: Waiting) -> None:
-        """A run still waits."""
+        """Called at the end of the input for each run that still waits."""
         self._count(waiting.run)
         if not self._born:
             within = self.query.within
@@ -152,14 +152,13 @@ class Counting(Watcher):
             self._keep(run, None, 0, apart, why, complete=True)
 
     def emitted(self, run: Run) -> None:
-        """A match."""
         self.given["matches"] += 1
 
     # What is made of it.
 
     def stages(self) -> tuple[Stage, ...]:
         """The components in the order of the text, and what became of the runs that got over all of them."""
-        leaving = {id(condition) for found in self.query.placement.at_exit.values() for condition in found}
+        leaving = {id(condition) for conditions in self.query.placement.at_exit.values() for condition in conditions}
         complete = Stage(self.name, COMPLETE, ("pattern",), self.given.total(), (), dict(self.given.most_common()))
         components = (
             Stage(
@@ -179,15 +178,15 @@ class Counting(Watcher):
         return (*components, complete)
 
     def misses(self) -> tuple[Miss, ...]:
-        """The nearest first."""
-        found = []
+        """Return the runs that came nearest to a match, the nearest first."""
+        misses = []
         for rank, _, (run, event, why) in self.heap:
             pairs = zip((move.target for move in run.path), run.selected, strict=False)
             names = [(self.query.layout.places[target].variable, one) for target, one in pairs if target is not None]
             events = tuple((name, one.row, describe(self.query, one)) for name, one in names)
             refused = None if event is None else ("", event.row, describe(self.query, event))
-            found.append(Miss(self.name, rank, events, why, refused))
-        return nearest_of(found, MISSES)
+            misses.append(Miss(self.name, rank, events, why, refused))
+        return nearest_of(misses, MISSES)
 
     def _variable(self, move: Move) -> str:
         return str(self.reasons.component(move))
@@ -279,8 +278,8 @@ class Counting(Watcher):
         at = stream.before(event.position)
         for later in stream.events[at : at + _LOOKED_AT]:
             for move in waiting.moves:
-                found = self.runner.attempt(waiting.passed[move], move, later)
-                if isinstance(found, Refusal) and found.why is Why.WINDOW:
+                refusal = self.runner.attempt(waiting.passed[move], move, later)
+                if isinstance(refusal, Refusal) and refusal.why is Why.WINDOW:
                     window = self.query.within.nanoseconds
                     apart = later.time - waiting.run.selected[0].time
                     share = 1.0 if window is None else min(1.0, (apart - window) / max(1, apart))

@@ -56,7 +56,7 @@ def diagnose(
     check: Check = lambda: None,
 ) -> Diagnosis:
     """Diagnose each query of a program."""
-    hints = [Hint(one.code, one.message, one.remedy) for one in warnings]
+    hints = [Hint(warning.code, warning.message, warning.remedy) for warning in warnings]
     stages: list[Stage] = []
     misses: list[Miss] = []
     changes: tuple[Change, ...] = ()
@@ -66,8 +66,8 @@ def diagnose(
     for part in parts:
         check()
         works = bool(part.matches and not parts[-1].matches)  # what is wrong is in another query of the program
-        told = column_hints(part.columns, part.matches)
-        hints += [hint for hint in told if not (hint.code == "CEP032" and part is not parts[0])]
+        of_columns = column_hints(part.columns, part.matches)
+        hints += [hint for hint in of_columns if not (hint.code == "CEP032" and part is not parts[0])]
         query = part.columns.query
         events = _events(part.columns, EVENTS if sample == "auto" else _number(sample))
         budget = BUDGET if sample == "auto" else None
@@ -144,7 +144,7 @@ def _number(sample: int | str | None) -> int | None:
 
 
 def _unseen(part: ProgramQuery, events: Sequence[Event]) -> Iterator[Hint]:
-    """FROM lets nothing through."""
+    """Report that FROM sees none of the events."""
     if part.columns.query.scope is None or not events:
         return
     sees = sight_of(part.columns.query)
@@ -160,8 +160,8 @@ def _of_components(part: ProgramQuery, events: Sequence[Event], check: Check) ->
     for component in query.positive:
         if types and component.types and not any(types.get(name) for name in component.types):
             continue
-        own = [(c, of_one_event(component, c)) for c in part.written.where]
-        single = [(condition, found) for condition, found in own if found is not None]
+        conditions = [(c, of_one_event(component, c)) for c in part.written.where]
+        single = [(condition, found) for condition, found in conditions if found is not None]
         check()
         if not single or count(alone(component, [found for _, found in single], part.written)) != 0:
             continue

@@ -38,11 +38,10 @@ class EdgeTeller(RunSteps, EdgeWatcher):
         self.results: list[tuple[Event, Fact, RunKey]] = []
 
     def key(self, instance: Instance | None) -> RunKey | None:
-        """What a run is."""
+        """Return what names the run of an instance: its events and edges, or None before it began."""
         return None if instance is None else self.keys[id(instance)][1]
 
     def tell(self, event: Event | None, action: str, run: RunKey | None, edge: LinearEdge | None, detail: str) -> None:
-        """Write a step down."""
         self.steps[RunStep(event, action, run, None if edge is None else edge_name(edge), None, detail)] = None
 
     def tried(self, instance: Instance | None, edge: LinearEdge, bindings: Bindings, event: Event) -> None:
@@ -62,7 +61,7 @@ class EdgeTeller(RunSteps, EdgeWatcher):
     def made(
         self, before: Instance | None, edge: LinearEdge, fact: Fact, types: Mapping[str, Type], event: Event
     ) -> RunKey:
-        """Begin, take or proceed."""
+        """Write down that an instance begins, takes an event or proceeds."""
         known = self.key(before)
         positions, marks = known or ((), ())
         key = (*positions, event.position), (*marks, self.marks[id(edge)])
@@ -83,33 +82,31 @@ class EdgeTeller(RunSteps, EdgeWatcher):
         self.steps[RunStep(event, "merge", key, None, None, why, self.key(kept))] = None
 
     def gave(self, before: Instance | None, edge: LinearEdge, result: Fact, event: Event, known: bool) -> None:
-        """A result."""
+        """Write down that an instance made a result; `known`: an equal one was there before."""
         key = self.made(before, edge, result, self.automaton.types, event)
         self.results.append((event, result, key))
 
     def waited(self, instance: Instance, instant: Sequence[Event]) -> None:
-        """It goes on waiting."""
         self.tell(instant[0], "ignore", self.key(instance), None, f"waits in state {instance.state}")
 
     def lost(self, instance: Instance, instant: Sequence[Event]) -> None:
-        """It is over."""
         why = f"the next event for state {instance.state} came, and it takes the run no further"
         self.tell(instant[0], "kill", self.key(instance), None, why)
 
     def ended(self, instance: Instance) -> None:
-        """The input is over."""
+        """Called at the end of the input for each instance that still waits."""
         self.tell(None, "kill", self.key(instance), None, f"the input ended; it waited in state {instance.state}")
 
     def give(self) -> list[Fact]:
-        """The results, each once."""
-        given: dict[object, Fact] = {}
+        """Emit each result once, and drop equal ones."""
+        emitted: dict[object, Fact] = {}
         for event, result, key in self.results:
-            if result.key in given:
+            if result.key in emitted:
                 self.tell(event, "drop", key, None, Dropped.EQUAL.value)
             else:
-                given[result.key] = result
+                emitted[result.key] = result
                 self.tell(event, "emit", key, None, "")
-        return list(given.values())
+        return list(emitted.values())
 
 
 def _written(fact: Fact, types: Mapping[str, Type]) -> str:
@@ -120,19 +117,19 @@ def _written(fact: Fact, types: Mapping[str, Type]) -> str:
 
 
 def results(query: Runnable, table: pa.Table) -> list[Fact]:
-    """What a derived stream gives, whose events only the engine knows."""
-    found: dict[object, Fact] = {}
+    """The results of a derived stream, whose events only the engine knows."""
+    facts: dict[object, Fact] = {}
     runner = EventRunner(query, algebra_in(query).automaton)
     for partition in substreams(query, read_events(table, query.schema)):
         waiting: list[Instance] = []
         for instant in instants(query, partition.events):
             waiting, made = runner.consume(waiting, instant)
-            found |= {fact.key: fact for fact in made}
-    return list(found.values())
+            facts |= {fact.key: fact for fact in made}
+    return list(facts.values())
 
 
 def watch_edges(query: Runnable, events: Sequence[Event], teller: EdgeTeller) -> int:
-    """Run event by event until the teller has enough; how many events were read. What is given is told as well."""
+    """Run event by event until the teller has enough; how many events were read. What is emitted is a step as well."""
     runner, sees = EventRunner(query, teller.automaton, teller), sight_of(query)
     partitions: dict[PartitionKey, list[Instance]] = {}
     seen = [event for event in events if sees(event)]

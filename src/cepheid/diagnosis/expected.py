@@ -84,8 +84,8 @@ class Expected:
                 if value is None:
                     message = f"[{test.attribute}] of {self.say(event)} is NULL, which agrees with nothing"
                     return WhyNot("S3", message, test.span)
-                own = self.query.schema.has(first.type, test.attribute)
-                if own and not equal(value, first.values[test.attribute]):
+                has_key = self.query.schema.has(first.type, test.attribute)
+                if has_key and not equal(value, first.values[test.attribute]):
                     message = f"{self.say(first)} and {self.say(event)} do not agree on [{test.attribute}]"
                     return WhyNot("S5", message, test.span)
         return None
@@ -93,5 +93,5 @@ class Expected:
     def partition(self) -> Substream:
         """The events that a run with these can see."""
         wanted = partition_key(self.query.partitions, self.pairs[0][1])
-        own = [event for event in self.events if partition_key(self.query.partitions, event) == wanted]
-        return next(substreams(self.query, own))
+        members = [event for event in self.events if partition_key(self.query.partitions, event) == wanted]
+        return next(substreams(self.query, members))

@@ -25,13 +25,13 @@ class EventFacts:
     span: tuple[int, int] | None = None
 
     def __add__(self, other: EventFacts) -> EventFacts:
-        gaps = [(one.median_gap, one.events) for one in (self, other) if one.median_gap is not None]
+        gaps = [(facts.median_gap, facts.events) for facts in (self, other) if facts.median_gap is not None]
         gap = sum(g * n for g, n in gaps) // sum(n for _, n in gaps) if gaps else None  # of both it is only near
         types = _added(self.types, other.types)
-        timed = [(one, one.span) for one in (self, other) if one.span is not None]
-        first = min(timed, key=lambda one: one[1][0])[0].first if timed else None
-        last = max(timed, key=lambda one: one[1][1])[0].last if timed else None
-        span = (min(one[0] for _, one in timed), max(one[1] for _, one in timed)) if timed else None
+        timed = [(facts, facts.span) for facts in (self, other) if facts.span is not None]
+        first = min(timed, key=lambda facts: facts[1][0])[0].first if timed else None
+        last = max(timed, key=lambda facts: facts[1][1])[0].last if timed else None
+        span = (min(facts[0] for _, facts in timed), max(facts[1] for _, facts in timed)) if timed else None
         partitions = self.partitions + other.partitions
         return EventFacts(self.events + other.events, types, first, last, gap, partitions, span)
 
@@ -126,7 +126,7 @@ class Findings:
     """What a query does on some events, and what is likely wrong with it.
 
     funnel: the components with their conditions and runs. misses: the runs that came furthest. changes: what a single
-    change to a query without matches would give. begun, followed: how many runs began, and how many were looked at.
+    change to a query without matches would lead to. begun, followed: how many runs began, and how many were looked at.
     sampled, tried: how many events runs were followed on, and changes tried on. exact: else there are more matches,
     which would have taken long to count.
     """
@@ -164,17 +164,17 @@ class Findings:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON has it."""
-        found = asdict(self)
-        del found["seen"]["span"]
-        for stage in found["funnel"]:
+        json = asdict(self)
+        del json["seen"]["span"]
+        for stage in json["funnel"]:
             for test in stage["tests"]:
                 test["selectivity"] = test["passed"] / test["tested"] if test["tested"] else None
         names = ("component", "row", "event")
-        for miss in found["misses"]:
+        for miss in json["misses"]:
             miss["events"] = [dict(zip(names, event, strict=True)) for event in miss["events"]]
             miss["refused"] = miss["refused"] and dict(zip(names, miss["refused"], strict=True))
             del miss["rank"]
-        return found
+        return json
 
 
 def nearest_of(misses: Iterable[Miss], most: int) -> tuple[Miss, ...]:
@@ -186,13 +186,13 @@ def nearest_of(misses: Iterable[Miss], most: int) -> tuple[Miss, ...]:
     return tuple(sorted(misses, key=order)[:most])
 
 
-def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-    return {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *(k for k in other if k not in one))}
+def _added(counts: Mapping[str, int], others: Mapping[str, int]) -> dict[str, int]:
+    return {key: counts.get(key, 0) + others.get(key, 0) for key in (*counts, *(k for k in others if k not in counts))}
 
 
-def _added_changes(one: Sequence[Change], other: Sequence[Change]) -> tuple[Change, ...]:
-    found: dict[str, Change] = {}
-    for change in (*one, *other):
-        known = found.get(change.text)
-        found[change.text] = change if known is None else replace(known, matches=known.matches + change.matches)
-    return tuple(found.values())
+def _added_changes(changes: Sequence[Change], others: Sequence[Change]) -> tuple[Change, ...]:
+    by_text: dict[str, Change] = {}
+    for change in (*changes, *others):
+        known = by_text.get(change.text)
+        by_text[change.text] = change if known is None else replace(known, matches=known.matches + change.matches)
+    return tuple(by_text.values())

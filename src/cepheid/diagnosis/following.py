@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from cepheid.diagnosis.counting import Counting, OutOfBudget
-from cepheid.diagnosis.tracing import give
+from cepheid.diagnosis.tracing import emit
 from cepheid.front.runnable import Runnable
 from cepheid.reference.negation import Absence
 from cepheid.reference.partition import Substream, substreams
@@ -15,7 +15,7 @@ from cepheid.reference.runs import Run, Runner
 from cepheid.values.rows import Event
 
 BUDGET = 15_000
-"""Steps: an event met by a run that waits for its type. About half a second."""
+"""Steps: an event seen by a run that waits for its type. About half a second."""
 
 _SPREAD = 16
 _LEAST = 500  # steps for each run that begins
@@ -54,7 +54,7 @@ def follow(
     complete: list[Run] = []
     followed = 0
     watcher.steps = 0
-    for partition, run in (one for k in range(_SPREAD) for one in begun[k::_SPREAD]):
+    for partition, run in (begun_run for k in range(_SPREAD) for begun_run in begun[k::_SPREAD]):
         if budget is not None and watcher.steps >= budget:
             break
         watcher.most = None if share is None else watcher.steps + share
@@ -63,7 +63,7 @@ def follow(
         except OutOfBudget:
             continue
     watcher.most = None
-    give(query, complete, watcher)
+    emit(query, complete, watcher)
     return watcher, Followed(len(begun), followed)
 
 

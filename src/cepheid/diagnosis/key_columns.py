@@ -24,18 +24,18 @@ def together(columns: QueryColumns, name: str, needed: Sequence[Sequence[str]]) 
 def _shared(columns: QueryColumns, name: str, needed: Sequence[Sequence[str]]) -> np.ndarray:
     codes = columns.codes(name)
     most = int(codes.max(initial=0)) + 1
-    found: np.ndarray = np.bincount(codes, minlength=most) > 1
-    found[0] = False  # NULL agrees with nothing
+    shared: np.ndarray = np.bincount(codes, minlength=most) > 1
+    shared[0] = False  # NULL agrees with nothing
     for types in dict.fromkeys(map(tuple, needed)):
-        found &= np.bincount(codes[columns.of_types(types)], minlength=most) > 0
-    return found
+        shared &= np.bincount(codes[columns.of_types(types)], minlength=most) > 0
+    return shared
 
 
 def other_keys(columns: QueryColumns, names: Sequence[str], needed: Sequence[Sequence[str]]) -> list[str]:
     """Columns that would do as a key, the likeliest first: those that most events share, then by their values."""
     roles = columns.query.schema.roles
     kinds = columns.query.schema.columns
-    found = []
+    candidates = []
     for other in columns.table.column_names:
         if other in (*names, roles.time, roles.type, columns.query.schema.start):
             continue
@@ -47,8 +47,8 @@ def other_keys(columns: QueryColumns, names: Sequence[str], needed: Sequence[Seq
         if values:
             good = events >= _SHARED * columns.table.num_rows and events >= _REPEATED * values
             share = round(20 * events / columns.table.num_rows)  # in steps: a key is in nearly all events
-            found.append((not good, -share, -values, other))
-    return [other for *_, other in sorted(found, key=lambda one: one[:3])]
+            candidates.append((not good, -share, -values, other))
+    return [other for *_, other in sorted(candidates, key=lambda candidate: candidate[:3])]
 
 
 def another_key(columns: QueryColumns, name: str, needed: Sequence[Sequence[str]]) -> str:

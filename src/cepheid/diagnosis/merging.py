@@ -1,6 +1,6 @@
 """Which runs the engine may keep as one: those in the same state that agree on all that can still be read of them.
 
-The automaton of the query tells it, which is followed here with every run apart. So it does not depend on the order in
+The automaton of the query shows it, which is followed here with every run apart. So it does not depend on the order in
 which runs are looked at, nor on when the engine looks for runs that are alike.
 """
 
@@ -44,7 +44,7 @@ def merges(query: Runnable, events: Sequence[Event]) -> list[RunMerge]:
         return []
     try:
         wider = [_with_computed(compiled, event) for event in events]
-        return [found for partition in substreams(query, wider) for found in _MergingRuns(compiled, partition).merges()]
+        return [merge for partition in substreams(query, wider) for merge in _MergingRuns(compiled, partition).merges()]
     except (Unfit, EvaluationError):
         return []  # these events are interpreted
 
@@ -83,7 +83,7 @@ class _MergingRuns(AutomatonRunner):
         self.masks: dict[int, Callable[[Bindings], bool]] = {}  # conditions on one event, by their ids
 
     def merges(self) -> list[RunMerge]:
-        """All of them."""
+        """Run the partition, and return the merges in the order in which they happened."""
         self.run()
         return self.found
 
@@ -125,8 +125,12 @@ class _MergingRuns(AutomatonRunner):
         assert run.state is not None
         at = next((event for event in instant if event.position == run.bound[-1][1]), instant[0])
         live = sorted(self.automaton.live[run.state], key=lambda register: register.name)
-        values = [f"{one.name} = {write_value(run.registers[one], one.type)}" for one in live if one not in self.times]
-        held = ", ".join([*values, *["the same times"] * any(one in self.times for one in live)])
+        values = [
+            f"{held_register.name} = {write_value(run.registers[held_register], held_register.type)}"
+            for held_register in live
+            if held_register not in self.times
+        ]
+        held = ", ".join([*values, *["the same times"] * any(held_register in self.times for held_register in live)])
         self.found.append(RunMerge(at, run.bound, other.bound, self.automaton.states[run.state].waits_for, held))
 
     def holds(self, fence: Iterable[Test], event: Event, run: AutomatonRun | None) -> bool:
@@ -166,11 +170,11 @@ class _MergingRuns(AutomatonRunner):
 def _times(automaton: RegisterAutomaton) -> set[Register]:
     """The registers that hold when something was, as windows count it."""
     closed = {kill.closes for kill in automaton.kills if kill.closes is not None}
-    given = [(register, value) for arc in automaton.arcs for register, value in arc.transfer.items()]
-    return closed | {register for register, value in given if isinstance(value, Time | Ended | Witnessed)}
+    assigned = [(register, value) for arc in automaton.arcs for register, value in arc.transfer.items()]
+    return closed | {register for register, value in assigned if isinstance(value, Time | Ended | Witnessed)}
 
 
 def _rank(run: AutomatonRun) -> tuple[object, ...]:
-    """As runs are numbered."""
+    """Order runs by their last event, then by all of them."""
     positions = tuple(position for _, position in run.bound)
     return positions[-1], positions, run.bound

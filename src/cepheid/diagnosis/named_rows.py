@@ -20,13 +20,13 @@ def read_named(query: Runnable, table: pa.Table, named: Mapping[str, object]) ->
     """The rows of each variable."""
     positive = {component.variable: component for component in query.positive}
     rows: dict[str, list[int]] = {}
-    for variable, given in named.items():
+    for variable, rows_of in named.items():
         if variable not in positive:
             known = query.components.get(variable)
             remedy = did_you_mean(variable, positive, "variables")
             what = f"'{variable}' must be absent" if known is not None else f"the query has no variable '{variable}'"
             raise UsageError(CODE, what, "leave it out" if known is not None else remedy)
-        items = items_of(given)
+        items = items_of(rows_of)
         if len(items) > 1 and not positive[variable].array:
             raise UsageError(CODE, f"'{variable}' is one event, not {len(items)}", f"write {variable}=row")
         rows[variable] = [_row(table, variable, item) for item in items]
@@ -40,17 +40,17 @@ def read_named(query: Runnable, table: pa.Table, named: Mapping[str, object]) ->
     return rows
 
 
-def items_of(given: object) -> list[object]:
+def items_of(named: object) -> list[object]:
     """What names the rows of a variable: nothing, one item, or those of a list."""
-    if given is None:
+    if named is None:
         return []
-    return list(given) if _is_list(given) else [given]
+    return list(named) if _is_list(named) else [named]
 
 
-def _is_list(given: object) -> TypeGuard[Iterable[object]]:
+def _is_list(named: object) -> TypeGuard[Iterable[object]]:
     """Whether several rows are named, by a list or by one of NumPy, pandas or Arrow."""
-    one = isinstance(given, str | bytes | Mapping) or getattr(given, "ndim", 1) == 0
-    return isinstance(given, Iterable) and not one
+    is_single = isinstance(named, str | bytes | Mapping) or getattr(named, "ndim", 1) == 0
+    return isinstance(named, Iterable) and not is_single
 
 
 def read_ends(table: pa.Table, named: Mapping[str, object]) -> dict[str, list[int]]:
@@ -71,7 +71,7 @@ def _row(table: pa.Table, variable: str, item: object) -> int:
     row = _number(item)
     if row is not None:
         if not 0 <= row < table.num_rows:
-            numbers = f"rows are numbered from 0 to {table.num_rows - 1}"
+            numbers = f"rows are counted from 0 to {table.num_rows - 1}"
             remedy = numbers if table.num_rows else "there are no events: check where they are read from"
             raise UsageError(CODE, f"{variable}={row}: there is no such row", remedy)
         return row
@@ -84,15 +84,15 @@ def _row(table: pa.Table, variable: str, item: object) -> int:
             raise UsageError(CODE, f"the events have no column '{name}'", remedy)
     columns = {name: table.column(name).to_pylist() for name in item}
     wanted = {name: value.tolist() if hasattr(value, "tolist") else value for name, value in item.items()}
-    found = [row for row in range(table.num_rows) if all(_equal(columns[name][row], wanted[name]) for name in item)]
-    if len(found) == 1:
-        return found[0]
+    rows = [row for row in range(table.num_rows) if all(_equal(columns[name][row], wanted[name]) for name in item)]
+    if len(rows) == 1:
+        return rows[0]
     said = ", ".join(f"{name}={value!r}" for name, value in item.items())
-    if not found:
+    if not rows:
         raise UsageError(CODE, f"{variable}: no event has {said}", "name columns and values as the table has them")
-    others = _telling(table, found, item)
+    others = _distinctive(table, rows, item)
     remedy = f"name {' or '.join(others)} too" if others else "pass the number of the row: they are equal"
-    raise UsageError(CODE, f"{variable}: {len(found):,} events have {said}", remedy)
+    raise UsageError(CODE, f"{variable}: {len(rows):,} events have {said}", remedy)
 
 
 def _number(item: object) -> int | None:
@@ -103,18 +103,18 @@ def _number(item: object) -> int | None:
         return None
 
 
-def _equal(one: object, other: object) -> bool:
+def _equal(cell: object, value: object) -> bool:
     """Whether a cell has a value. NaN equals NaN, and NULL is NULL."""
-    match one, other:
+    match cell, value:
         case Mapping(), Mapping():
-            return one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
+            return cell.keys() == value.keys() and all(_equal(cell[name], value[name]) for name in cell)
         case list(), list():
-            return len(one) == len(other) and all(map(_equal, one, other))
-    return bool(one == other) or (one != one and other != other)
+            return len(cell) == len(value) and all(map(_equal, cell, value))
+    return bool(cell == value) or (cell != cell and value != value)
 
 
-def _telling(table: pa.Table, rows: Sequence[int], known: Mapping[object, object]) -> list[str]:
-    """The columns that tell rows apart, the best ones first."""
+def _distinctive(table: pa.Table, rows: Sequence[int], known: Mapping[object, object]) -> list[str]:
+    """The columns in which rows differ, the best ones first."""
     some = table.take(pa.array(rows[:1_000]))
     different = {name: len(set(map(repr, some.column(name).to_pylist()))) for name in table.column_names}
     names = [name for name, count in different.items() if count > 1 and name not in known]

@@ -51,22 +51,22 @@ def _zones(columns: QueryColumns) -> Iterator[tuple[str, pa.ChunkedArray]]:
     if within is None or within.nanoseconds is None or query.schema.roles.type is None or not columns.keys:
         return
     window, tick = within.nanoseconds, query.schema.tick
-    for one, other in dict.fromkeys(pairwise(tuple(component.types) for component in query.positive)):
-        if not one or not other or set(one) & set(other):
+    for types, next_types in dict.fromkeys(pairwise(tuple(component.types) for component in query.positive)):
+        if not types or not next_types or set(types) & set(next_types):
             continue
-        apart = _nearest(columns, columns.of_types(one), columns.of_types(other)) * tick
+        apart = _nearest(columns, columns.of_types(types), columns.of_types(next_types)) * tick
         if not len(apart):
             continue
         # The second is less than a window after the first one, once the zones are the same.
         steps = np.round((apart - window // 2) / _HALF_HOUR)
-        found = int(np.median(steps))
-        right = (apart - found * _HALF_HOUR > 0) & (apart - found * _HALF_HOUR < window)
-        if 2 * window <= abs(found) * _HALF_HOUR <= _FURTHEST * _HALF_HOUR and right.mean() >= _MOSTLY:
-            shift = found * _HALF_HOUR // tick
-            times = np.asarray(columns.times) + np.where(columns.of_types(one), shift, 0)
+        half_hours = int(np.median(steps))
+        right = (apart - half_hours * _HALF_HOUR > 0) & (apart - half_hours * _HALF_HOUR < window)
+        if 2 * window <= abs(half_hours) * _HALF_HOUR <= _FURTHEST * _HALF_HOUR and right.mean() >= _MOSTLY:
+            shift = half_hours * _HALF_HOUR // tick
+            times = np.asarray(columns.times) + np.where(columns.of_types(types), shift, 0)
             moved = from_numpy(times).cast(pa.int64()).cast(columns.table.column(query.schema.roles.time).type)
-            said = f"{near(abs(found) * _HALF_HOUR)} {'earlier' if found < 0 else 'later'}"
-            yield f"{'|'.join(one)} {said}, as of another time zone", pa.chunked_array([moved])
+            said = f"{near(abs(half_hours) * _HALF_HOUR)} {'earlier' if half_hours < 0 else 'later'}"
+            yield f"{'|'.join(types)} {said}, as of another time zone", pa.chunked_array([moved])
 
 
 def _nearest(columns: QueryColumns, ones: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -82,5 +82,5 @@ def _nearest(columns: QueryColumns, ones: np.ndarray, others: np.ndarray) -> np.
     after = np.searchsorted(theirs, mine)
     below = theirs[np.maximum(after - 1, 0)] - mine
     above = theirs[np.minimum(after, len(theirs) - 1)] - mine
-    found = np.where(np.abs(above) < np.abs(below), above, below)
-    return np.asarray(found[np.abs(found) <= length])
+    distances = np.where(np.abs(above) < np.abs(below), above, below)
+    return np.asarray(distances[np.abs(distances) <= length])

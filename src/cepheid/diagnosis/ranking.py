@@ -27,15 +27,15 @@ def is_cause(hint: Hint) -> bool:
     return hint.code in _CAUSES
 
 
-def in_order(told: Sequence[Hint], of_runs: Sequence[Hint]) -> tuple[Hint, ...]:
+def in_order(of_columns: Sequence[Hint], of_runs: Sequence[Hint]) -> tuple[Hint, ...]:
     """The likeliest first; what runs show is in order already. What another hint says more exactly is left out."""
-    found = list({hint.code + hint.message: hint for hint in reversed(told)}.values())[::-1]
-    codes = {hint.code for hint in found}
+    hints = list({hint.code + hint.message: hint for hint in reversed(of_columns)}.values())[::-1]
+    codes = {hint.code for hint in hints}
     if codes & _EXACT:
-        found = [hint for hint in found if hint.code != "CEP022"]
-    causes = sorted((hint for hint in found if is_cause(hint)), key=lambda hint: _CAUSES.index(hint.code))
+        hints = [hint for hint in hints if hint.code != "CEP022"]
+    causes = sorted((hint for hint in hints if is_cause(hint)), key=lambda hint: _CAUSES.index(hint.code))
     runs = [hint for hint in of_runs if not causes or hint.code in _OF_RUNS]
     # A short window that is not the cause by what the runs show is no news.
-    rest = [hint for hint in found if not is_cause(hint) and not (hint.code == "CEP023" and runs)]
+    rest = [hint for hint in hints if not is_cause(hint) and not (hint.code == "CEP023" and runs)]
     rest.sort(key=lambda hint: _LOOK.index(hint.code) if hint.code in _LOOK else len(_LOOK))
     return (*causes, *runs, *rest)

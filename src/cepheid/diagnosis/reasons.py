@@ -51,10 +51,11 @@ class Reasons:
         if value is None:
             return f"[{name}]: NULL agrees with nothing"
         type_ = self.query.schema.columns.get(name)
-        own, other = (
-            str(one) if type_ is None else write_value(one, type_) for one in (value, self._wanted(run, test))
+        value_text, wanted_text = (
+            str(key_value) if type_ is None else write_value(key_value, type_)
+            for key_value in (value, self._wanted(run, test))
         )
-        return f"[{name}]: {own} is not {other}"
+        return f"[{name}]: {value_text} is not {wanted_text}"
 
     def other_key(self, run: Run, event: Event) -> SameValue | None:
         """The first `[attr]` that an event does not agree on."""

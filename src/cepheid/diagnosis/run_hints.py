@@ -1,4 +1,4 @@
-"""What the runs of a query without matches show to be wrong, and which single change would give matches."""
+"""What the runs of a query without matches show to be wrong, and which single change would lead to matches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cepheid.values.rows import Event
 
 _MEANT = 3  # matches: so many do not come by chance when two events are the other way round
 _OVER = "the window was over"
-_FEW = 20  # times more matches by another change: a longer window that gives fewer gives them by chance
+_FEW = 20  # times more matches by another change: a longer window that adds fewer adds them by chance
 _DIGIT = re.compile(r"\b\d")
 _INDEX = re.compile(r"\[[^\]]*\]")
 
@@ -33,9 +33,9 @@ def run_hints(
     events: by their rows. gap: between two events, in nanoseconds. rows: how many events changes were tried on.
 
     Runs that a negation or HAVING dropped were complete: nothing else can be the cause. Two events the other way
-    round give matches by chance only if there are very few. A window comes before a condition if the events are
+    round add matches by chance only if there are very few. A window comes before a condition if the events are
     usually further apart than it is long, or if the condition is a key that is written out; but not if fewer events of
-    a repetition give far more matches. A key is doubted last, and not at all if there were more matches than events
+    a repetition add far more matches. A key is doubted last, and not at all if there were more matches than events
     without it.
     """
     stages = counted.stages()
@@ -44,7 +44,7 @@ def run_hints(
     tied = any(_ties(counted, test) for test in _failed(stages)[:1])
     short = _is_short(counted, gap) or tied or (not blamed and _ended_by_window(stages))
     short = short and not _by_chance(changes)
-    found = [
+    causes = [
         *_witnesses(counted, events, changes),
         *_having(counted, changes),
         *_clocks(changes),
@@ -59,8 +59,8 @@ def run_hints(
         *(_conditions(stages, changes) if not blamed and not turned else ()),
     ]
     key, many = list(_keys(changes)), any(change.matches > rows for change in _of(changes, KEY)[:1])
-    stopped = [] if found else list(_stopped(stages))
-    yield from [*found, *stopped, *key] if many else [*found, *key, *stopped]
+    stopped = [] if causes else list(_stopped(stages))
+    yield from [*causes, *stopped, *key] if many else [*causes, *key, *stopped]
 
 
 def _of(changes: Sequence[Change], kind: str) -> list[Change]:
@@ -100,7 +100,7 @@ def is_tied(counted: Counting, variable: str) -> bool:
 
 
 def _having(counted: Counting, changes: Sequence[Change]) -> Iterator[Hint]:
-    """HAVING is never TRUE."""
+    """Report a HAVING that is never TRUE."""
     having, without = counted.query.having, _of(changes, HAVING)
     dropped = without[0].matches if without else counted.given["HAVING"]
     if having is not None and (without or (dropped and dropped == sum(counted.given.values()))):
@@ -125,7 +125,7 @@ def _advice(text: str, values: str) -> str:
 
 
 def _clocks(changes: Sequence[Change]) -> Iterator[Hint]:
-    """Other times, if they give more matches than any change to the query that leaves its conditions as they are."""
+    """Other times, if they lead to more matches than any change to the query that leaves its conditions as they are."""
     others = [change.matches for change in changes if change.kind in (ORDER, STRATEGY, TIMES, WINDOW)]
     for best in sorted(_of(changes, CLOCK), key=lambda change: -change.matches)[:1]:
         if best.matches > max([_MEANT, *others]):
@@ -135,8 +135,12 @@ def _clocks(changes: Sequence[Change]) -> Iterator[Hint]:
 
 def _orders(changes: Sequence[Change], least: int, most: int | None = None) -> Iterator[Hint]:
     """Two events the other way round."""
-    found = [one for one in _of(changes, ORDER) if one.matches >= least and (most is None or one.matches < most)]
-    for best in sorted(found, key=lambda change: -change.matches)[:1]:
+    of_order = [
+        loosened
+        for loosened in _of(changes, ORDER)
+        if loosened.matches >= least and (most is None or loosened.matches < most)
+    ]
+    for best in sorted(of_order, key=lambda change: -change.matches)[:1]:
         message = f"the order in SEQ may be wrong: with {best.text} there would be {best}"
         yield Hint("CEP031", message, "exchange the two in the PATTERN")
 
@@ -155,7 +159,7 @@ def _contiguity(stages: Sequence[Stage], changes: Sequence[Change]) -> Iterator[
         }
         count = sum(strict.values())
         if strict and count * 2 > sum(stage.ended.values()):
-            why = max(strict, key=lambda one: strict[one])
+            why = max(strict, key=lambda reason: strict[reason])
             name, _, came = why.partition(": ")
             runs = f"{count:,} of {stage.runs:,} runs end after {stage.component}"
             message = f"{name} lets runs skip nothing: {runs}, as {came}"
@@ -179,7 +183,7 @@ def _taken_first(counted: Counting, changes: Sequence[Change]) -> Iterator[Hint]
 
 
 def _by_chance(changes: Sequence[Change]) -> bool:
-    """Whether fewer events of a repetition give far more matches than a longer window."""
+    """Whether fewer events of a repetition lead to far more matches than a longer window."""
     longer, fewer = _of(changes, WINDOW), _of(changes, TIMES)
     return bool(longer and fewer) and fewer[0].matches >= _FEW * longer[0].matches
 
@@ -211,7 +215,7 @@ def _ended_by_window(stages: Sequence[Stage]) -> bool:
 
 
 def _windows(counted: Counting, changes: Sequence[Change]) -> list[Hint]:
-    """A longer window gives matches."""
+    """A window that is too short, if a longer one leads to matches."""
     within = counted.query.within
     length = "" if within is None or within.nanoseconds is None else f" {spell(within.nanoseconds)}"
     return [
@@ -244,22 +248,22 @@ def _never_true(stages: Sequence[Stage], counted: Counting | ArcCounting, change
             if test.tested and not test.passed:
                 events = f"{test.tested:,} event{'s were' if test.tested != 1 else ' was'} tested for {stage.component}"
                 message = f"{test.text} was never TRUE: {events}"
-                given = [change for change in changes if change.text == f"without {test.text}"]
-                if given:
-                    message += f"; without it there would be {given[0]}"
+                loosened = [change for change in changes if change.text == f"without {test.text}"]
+                if loosened:
+                    message += f"; without it there would be {loosened[0]}"
                 yield Hint("CEP030", message, _nearest(counted.closest, test.text))
                 return
 
 
 def _conditions(stages: Sequence[Stage], changes: Sequence[Change]) -> Iterator[Hint]:
     """The condition that ended most runs; else the one without which there are the fewest matches."""
-    found = _of(changes, CONDITION)
+    loosened = _of(changes, CONDITION)
     ended: dict[str, int] = {}
     for stage in stages:
         for why, number in stage.ended.items():
             text = f"without {why.partition(NOT_TRUE)[0]}"
             ended[text] = ended.get(text, 0) + number
-    for best in sorted(found, key=lambda change: (-ended.get(change.text, 0), change.matches))[:1]:
+    for best in sorted(loosened, key=lambda change: (-ended.get(change.text, 0), change.matches))[:1]:
         message = f"{best.text} there would be {best}"
         yield Hint(
             "CEP031", message, "check this condition: it is TRUE for some events, but never where all the others are"
@@ -280,7 +284,7 @@ def _stopped(stages: Sequence[Stage]) -> Iterator[Hint]:
     """How far runs came, where nothing else can be said."""
     for stage, following in pairwise(stages):
         if stage.runs and not following.runs and stage.ended and following.component != COMPLETE:
-            why, count = max(stage.ended.items(), key=lambda one: one[1])
+            why, count = max(stage.ended.items(), key=lambda ended: ended[1])
             kind = "|".join(following.types) or "event"
             message = (
                 f"runs get as far as {stage.component}, and no further: after it no {kind} can be {following.component}"

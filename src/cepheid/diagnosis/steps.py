@@ -14,7 +14,7 @@ from cepheid.reference.watching import Dropped, Refusal, Watcher, Why
 from cepheid.values.rows import Event
 
 ACTIONS = ("begin", "take", "proceed", "merge", "refuse", "ignore", "kill", "drop", "emit")
-"""In the order in which they are told of one event and one run."""
+"""In the order in which the steps of one event and one run are written down."""
 
 RunKey = tuple[tuple[int, ...], tuple[str, ...]]
 """What a run is, whenever it was made: the positions of its events, and its moves."""
@@ -53,7 +53,7 @@ class RunSteps:
 
 
 class Teller(RunSteps, Watcher):
-    """Writes the steps of a PATTERN down. It is told of every event."""
+    """Writes the steps of a PATTERN down. The runner calls it for every event."""
 
     every_event = True
 
@@ -70,7 +70,7 @@ class Teller(RunSteps, Watcher):
         self.steps[step] = None
 
     def bound(self, before: Run, move: Move, run: Run) -> None:
-        """Begin, take or proceed."""
+        """Write down that a run begins, takes an event or proceeds."""
         variable = self.reasons.component(move)
         assert variable is not None
         key = key_of(run)
@@ -82,7 +82,7 @@ class Teller(RunSteps, Watcher):
         self._tell(run.selected[-1], action, run, variable)
 
     def refused(self, before: Run, move: Move, event: Event | None, refusal: Refusal) -> None:
-        """Of events of other types it is enough to say that they are ignored, and of rounds, that more are taken."""
+        """Of events of other types it is enough to write that they are ignored, and of rounds, that more are taken."""
         if refusal.why in (Why.TYPE, Why.TOO_FEW, Why.TOO_MANY):
             return
         why = self.reasons.refusal(before, event, refusal)
@@ -93,18 +93,16 @@ class Teller(RunSteps, Watcher):
             self._tell(at, "refuse", before, self.reasons.component(move), why)
 
     def ignored(self, waiting: Waiting, instant: Sequence[Event]) -> None:
-        """It goes on waiting."""
         self._tell(instant[0], "ignore", waiting.run, None, f"waits for {self._awaited(waiting)}")
 
     def left_window(self, waiting: Waiting, event: Event) -> None:
-        """Its window is over."""
         why = self.reasons.window(waiting.run.selected[0], event)
         self._tell(event, "kill", waiting.run, None, f"waited for {self._awaited(waiting)}; {why}")
 
     def not_ignored(self, waiting: Waiting, move: Move, instant: Sequence[Event]) -> None:
-        """By its strategy it can't go on waiting. A run that has bound the event is told once, and not move by move."""
+        """By its strategy it can't go on waiting: one step of a run, however many moves it waited for."""
         run, strategy = key_of(waiting.run), self.query.strategies[str(self.reasons.component(move))]
-        if any((run, one, event.position) in self.went_on for one in waiting.wait.moves for event in instant):
+        if any((run, awaited, event.position) in self.went_on for awaited in waiting.wait.moves for event in instant):
             why = f"it went on with this event, which {strategy.value} does not let it skip"
             self._tell(instant[0], "kill", waiting.run, None, why)
         else:
@@ -113,18 +111,18 @@ class Teller(RunSteps, Watcher):
             )
 
     def ended(self, waiting: Waiting) -> None:
-        """The input is over."""
+        """Called at the end of the input for each run that still waits."""
         why = f"the input ended; it waited for {self._awaited(waiting)}"
         self._tell(None, "kill", waiting.run, None, why)
 
     def refuted(self, run: Run, negation: int, witness: Event) -> None:
-        """A witness was there."""
+        """Write down that a complete run is dropped because an event was there that must be absent."""
         variable = self.query.layout.negations[negation].variable
         why = f"!{variable}: the event at position {witness.position} must be absent"
         self._tell(run.selected[-1], "drop", run, variable, why)
 
     def dropped(self, run: Run, by: Dropped, other: Run | None = None) -> None:
-        """HAVING or OUTPUT."""
+        """Write down that HAVING or OUTPUT drops a complete run."""
         why = by.value
         if by is Dropped.HAVING and self.query.having is not None:
             why = f"HAVING {self.reasons.writer.explain(self.query.having, run.bindings)}"
@@ -135,17 +133,16 @@ class Teller(RunSteps, Watcher):
         self._tell(run.selected[-1], "drop", run, None, why)
 
     def emitted(self, run: Run) -> None:
-        """A match."""
         self._tell(run.selected[-1], "emit", run)
 
-    def merge(self, found: Iterable[RunMerge]) -> None:
+    def merge(self, merges: Iterable[RunMerge]) -> None:
         """Runs that are kept as one."""
-        for one in found:
-            run, other = self.bindings[one.run], self.bindings[one.other]
-            holds = f", with {one.held}" if one.held else ""
-            why = f"waits for {one.waits_for}{holds}"
+        for merge in merges:
+            run, other = self.bindings[merge.run], self.bindings[merge.other]
+            holds = f", with {merge.held}" if merge.held else ""
+            why = f"waits for {merge.waits_for}{holds}"
             if run != other:  # two ways to bind the same are one run here
-                self.steps[RunStep(one.event, "merge", run, None, None, why, other)] = None
+                self.steps[RunStep(merge.event, "merge", run, None, None, why, other)] = None
 
     def _bindings(self, run: Run) -> BoundRows:
         names = (self.reasons.component(move) for move in run.path if move.target is not None)
@@ -174,7 +171,7 @@ def in_order(steps: Sequence[RunStep], numbers: dict[RunKey, int]) -> list[RunSt
     return sorted(steps, key=rank)
 
 
-def numbered(runs: Sequence[RunKey]) -> dict[RunKey, int]:
+def indexed(runs: Sequence[RunKey]) -> dict[RunKey, int]:
     """Runs from 1, by their last event, then by the others."""
     ordered = sorted(set(runs), key=lambda run: (run[0][-1], run[0], run[1]))
     return {run: number for number, run in enumerate(ordered, 1)}

@@ -31,7 +31,7 @@ _COPIED = 0.2  # of the rows
 _LOOKED_AT = 100_000  # rows
 _SOME = 1_000  # events, which are no small example
 _FAR = 10  # times as long as the stream
-_SINCE_1970 = 10 * NANOSECONDS["days"] * 365  # of later ones CEP009 tells whether the unit is wrong
+_SINCE_1970 = 10 * NANOSECONDS["days"] * 365  # of later ones CEP009 says whether the unit is wrong
 
 
 def surplus_hints(
@@ -88,7 +88,7 @@ def _is_itself(node: ex.Compare) -> bool:
 
 
 def _compared_with_itself(columns: QueryColumns) -> Iterator[Hint]:
-    """`a.user = a.user`."""
+    """Report a condition such as `a.user = a.user`."""
     for condition in columns.query.conditions:
         if isinstance(condition, ex.Compare) and _is_itself(condition):
             message = f"{text_of(condition)} compares a value with itself, so that it says nothing of two events"
@@ -109,8 +109,8 @@ def _no_witness(columns: QueryColumns) -> Iterator[Hint]:
             kinds = set(component.types)
             if not kinds or not positive or kinds & positive or not any(columns.types.get(kind) for kind in kinds):
                 continue
-            own, others = (codes[columns.of_types(sorted(some))] for some in (kinds, positive))
-            if not np.intersect1d(own[own > 0], others).size:
+            absent_codes, others = (codes[columns.of_types(sorted(some))] for some in (kinds, positive))
+            if not np.intersect1d(absent_codes[absent_codes > 0], others).size:
                 kind = "|".join(component.types)
                 message = f"!{component.variable} never drops a run: no {kind} has a value of the key '{name}' that "
                 yield Hint("CEP026", f"{message}others have", f"compare the columns that tie {kind} to the others")

@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.diagnosis.arc_steps import ArcTeller, watch_arcs
 from cepheid.diagnosis.edge_steps import EdgeTeller, watch_edges
 from cepheid.diagnosis.merging import merges
-from cepheid.diagnosis.steps import RunKey, RunStep, RunSteps, Teller, in_order, numbered
+from cepheid.diagnosis.steps import RunKey, RunStep, RunSteps, Teller, in_order, indexed
 from cepheid.diagnosis.tracing import read, watch_steps
 from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Language
@@ -149,7 +149,7 @@ def _detail(step: RunStep, numbers: Mapping[RunKey, int]) -> str:
 
 
 def _rows(part: Traced, teller: RunSteps, *, named: bool) -> pa.Table:
-    numbers = numbered([*teller.parents, *(step.run for step in teller.steps if step.run is not None)])
+    numbers = indexed([*teller.parents, *(step.run for step in teller.steps if step.run is not None)])
     steps = in_order(list(teller.steps), numbers)
     events = [step.event for step in steps]
     index = pa.array([event and event.row for event in events], pa.int64())

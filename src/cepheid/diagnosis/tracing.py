@@ -24,48 +24,48 @@ PartitionKey = tuple[Value, ...]
 
 
 def watch_steps(query: Runnable, events: Sequence[Event], teller: Teller) -> int:
-    """Run event by event until the teller has enough; how many events were read. What is given is told as well."""
+    """Run event by event until the teller has enough; how many events were read. What is emitted is a step as well."""
     machine = Interpreted(query, teller)
     sees = sight_of(query)
     seen = [event for event in events if sees(event)]
     for instant in instants(query, seen):
         machine.step(instant)
         if teller.is_full and instant[-1] is not seen[-1]:
-            give_certain(query, machine, instant[-1].time, teller)
+            emit_certain(query, machine, instant[-1].time, teller)
             return instant[-1].position + 1
-    give(query, machine.end(), teller)
+    emit(query, machine.end(), teller)
     return len(events)
 
 
 def watch_definition(query: Runnable, table: pa.Table, watcher: Watcher) -> list[Run]:
     """Run by the definition, depth first; the matches."""
-    return give(query, complete_runs(query, table, None, watcher), watcher)
+    return emit(query, complete_runs(query, table, None, watcher), watcher)
 
 
-def give(query: Runnable, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
-    """The complete runs that are given (S9, S12, S24), with what becomes of the others."""
+def emit(query: Runnable, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
+    """Emit the complete runs that stand (S9, S12, S24), with what becomes of the others."""
     ordered = sorted(runs, key=key_of)  # of equal matches the same one is kept, whatever found them first
-    given = choose(query, arrange(query, ordered, watcher), None, watcher)
-    for run in given:
+    chosen = choose(query, arrange(query, ordered, watcher), None, watcher)
+    for run in chosen:
         watcher.emitted(run)
-    return given
+    return chosen
 
 
-def give_certain(query: Runnable, machine: Interpreted, now: int, watcher: Watcher) -> None:
-    """The same before all events are in: only what no event to come can change. now: all events before it are in."""
+def emit_certain(query: Runnable, machine: Interpreted, watermark: int, watcher: Watcher) -> None:
+    """Emit what no event to come can change. watermark: all events before it are in."""
     for partition in machine.partitions.values():
-        machine.decide(partition, now, now)
+        machine.decide(partition, watermark, watermark)
     complete = machine.complete
     if query.output is Output.ALL:
-        give(query, complete, watcher)
+        emit(query, complete, watcher)
         return
     machine.runner.watcher = SILENT  # what may still become of runs is no step of theirs
     passed = pass_having(query, arrange(query, sorted(complete, key=key_of), watcher), watcher)
     growing = list(machine.growing()) if query.output is Output.LONGEST else []
-    given = set(map(id, machine.chosen.settle(passed, list(machine.pending()), growing, now)))
+    settled = set(map(id, machine.chosen.settle(passed, list(machine.pending()), growing, watermark)))
     busy = machine.chosen.busy
     certain = [
-        run for run in passed if id(run) in given or not may_start(query, run, busy.get(partition_of(query, run)))
+        run for run in passed if id(run) in settled or not may_start(query, run, busy.get(partition_of(query, run)))
     ]
     for run in choose(query, certain, None, watcher):
         watcher.emitted(run)
@@ -73,12 +73,12 @@ def give_certain(query: Runnable, machine: Interpreted, now: int, watcher: Watch
 
 def by_partitions(query: Runnable, instant: Sequence[Event]) -> dict[PartitionKey, list[Event]]:
     """The events of an instant, by the partitions that they belong to."""
-    found: dict[PartitionKey, list[Event]] = {}
+    partitions: dict[PartitionKey, list[Event]] = {}
     for event in instant:
         key = partition_key(query.partitions, event)
         if key is not None:
-            found.setdefault(key, []).append(event)
-    return found
+            partitions.setdefault(key, []).append(event)
+    return partitions
 
 
 def read(query: Runnable, table: pa.Table) -> list[Event]:

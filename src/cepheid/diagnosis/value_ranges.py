@@ -63,13 +63,13 @@ def _seen(columns: QueryColumns, component: Component, side: ex.Expression, even
         return ""
     bounds = f"{write_value(min(values), type_)} and {write_value(max(values), type_)}"
     zones = [columns.query.schema.columns[n.name] for n in walk(side) if isinstance(n, ex.Attribute)]
-    zone = next((zone_of(one) for one in zones if one.kind is Kind.TIMESTAMP and zone_of(one)), None)
+    zone = next((zone_of(zoned) for zoned in zones if zoned.kind is Kind.TIMESTAMP and zone_of(zoned)), None)
     return f"{text_of(side)} is between {bounds}" + (f" (times are in {zone})" if zone else "")
 
 
 def _ends(columns: QueryColumns, component: Component, name: str) -> tuple[Any, Any]:
-    found = pc.min_max(columns.of(component, name)).as_py()
-    return found["min"], found["max"]
+    extremes = pc.min_max(columns.of(component, name)).as_py()
+    return extremes["min"], extremes["max"]
 
 
 def _shown(value: Any, type_: Type) -> str:
@@ -80,7 +80,7 @@ def _evaluated(
     columns: QueryColumns, component: Component, side: ex.Expression, events: Sequence[Event]
 ) -> tuple[list[Any], Type]:
     writer = ConditionWriter(columns.query)
-    found = []
+    values = []
     for event in events[:: max(1, len(events) // _LOOKED_AT)]:
         if component.types and event.type is not None and event.type not in component.types:
             continue
@@ -90,8 +90,8 @@ def _evaluated(
         except (Missing, IndexError):
             continue
         if value is not None:
-            found.append(value)
-    return found, writer.type_of(side)
+            values.append(value)
+    return values, writer.type_of(side)
 
 
 def _scale(columns: QueryColumns, component: Component, side: ex.Expression, constants: Sequence[ex.Expression]) -> str:

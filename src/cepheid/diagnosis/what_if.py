@@ -1,4 +1,4 @@
-"""A query with one thing changed: which single change would give matches."""
+"""A query with one thing changed: which single change would lead to matches."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Count:
     at: Callable[[pa.ChunkedArray], tuple[int, bool] | None] = lambda _: None
 
     def __call__(self, query: QueryTree) -> int | None:
-        found = self.of(query)
-        return None if found is None else found[0]
+        counted = self.of(query)
+        return None if counted is None else counted[0]
 
 
 ORDER, CONDITION, NEGATION, HAVING = "order", "condition", "negation", "HAVING"
@@ -63,8 +63,8 @@ class Known:
     """What is known before changes are tried.
 
     blamed: conditions that are known to be the cause: only these are left out. longest: how many events repetitions
-    got. span: how long the stream is, in nanoseconds. keys: tells columns that would do as another key,
-    which takes a while. times: tells other times that may be meant, each with what is changed.
+    got. span: how long the stream is, in nanoseconds. keys: returns columns that would do as another key,
+    which takes a while. times: returns other times that may be meant, each with what is changed.
     """
 
     blamed: tuple[ex.Expression, ...] | None = None
@@ -75,14 +75,18 @@ class Known:
 
 
 def what_if(query: QueryTree, count: Count, known: Known) -> tuple[Change, ...]:
-    """The changes that give matches."""
+    """Return the single changes that lead to matches."""
     if known.blamed is not None:
         return tuple(_tried(_without_conditions(query, known.blamed), count))
     if query.having is not None and (matches := count(replace(query, having=None))):
         # What gets over HAVING must be made match by match, and without a key there may be very many.
         return (Change(f"without HAVING {text_of(query.having)}", matches, HAVING),)
-    found = [*_tried(_changes(query, known), count), *_longer(query, count, known), *_at_other_times(count, known)]
-    return tuple(found or _tried(_other_keys(query, known), count))
+    changes_with_matches = [
+        *_tried(_changes(query, known), count),
+        *_longer(query, count, known),
+        *_at_other_times(count, known),
+    ]
+    return tuple(changes_with_matches or _tried(_other_keys(query, known), count))
 
 
 def _tried(changes: Iterator[tuple[str, str, QueryTree]], count: Count) -> Iterator[Change]:
@@ -90,17 +94,17 @@ def _tried(changes: Iterator[tuple[str, str, QueryTree]], count: Count) -> Itera
     for number, (kind, text, changed) in enumerate(changes):
         if number >= _MOST or (kind == STRATEGY and loosened):
             continue  # a looser strategy still has more matches, and takes longer
-        found = count.of(changed)
-        if found is not None and found[0]:
+        counted = count.of(changed)
+        if counted is not None and counted[0]:
             loosened |= kind == STRATEGY
-            yield Change(text, found[0], kind, found[1])
+            yield Change(text, counted[0], kind, counted[1])
 
 
 def _at_other_times(count: Count, known: Known) -> Iterator[Change]:
     for text, times in known.times():
-        found = count.at(times)
-        if found is not None and found[0]:
-            yield Change(text, found[0], CLOCK, found[1])
+        counted = count.at(times)
+        if counted is not None and counted[0]:
+            yield Change(text, counted[0], CLOCK, counted[1])
 
 
 def _changes(query: QueryTree, known: Known) -> Iterator[tuple[str, str, QueryTree]]:
@@ -133,7 +137,7 @@ def _other_keys(query: QueryTree, known: Known) -> Iterator[tuple[str, str, Quer
                 where = (*query.where[:k], key := ex.SameValue(name), *query.where[k + 1 :])
                 yield KEY, f"{text_of(key)} in place of {text_of(test)}", replace(query, where=where)
         for column in query.partition_by:
-            changed = tuple(KeyColumn(name) if one is column else one for one in query.partition_by)
+            changed = tuple(KeyColumn(name) if old_key is column else old_key for old_key in query.partition_by)
             text = f"PARTITION BY {quote_name(name)} in place of {quote_name(column.name)}"
             yield KEY, text, replace(query, partition_by=changed)
     for k, test in enumerate(query.where):
@@ -152,24 +156,25 @@ def _exchanged(query: QueryTree) -> Iterator[tuple[str, str, QueryTree]]:
     parts = query.pattern.parts if isinstance(query.pattern, Seq) else ()
     present = [k for k, part in enumerate(parts) if not isinstance(part, Negation)]
     pairs = [*pairwise(present), *([(present[0], present[-1])] if len(present) == 3 else [])]
-    for one, other in pairs:
+    for first, second in pairs:
         turned = list(parts)
-        turned[one], turned[other] = parts[other], parts[one]
-        text = f"{print_pattern(parts[other])} before {print_pattern(parts[one])}"
+        turned[first], turned[second] = parts[second], parts[first]
+        text = f"{print_pattern(parts[second])} before {print_pattern(parts[first])}"
         yield ORDER, text, replace(query, pattern=Seq(tuple(turned)))
 
 
 def _loosened(query: QueryTree) -> Iterator[tuple[str, str, QueryTree]]:
     """Looser strategies in the place of the strictest ones."""
     for tight, looser in _LOOSER:
-        found = [one.strategy for one in query.strategies if one.strategy in tight]
-        if not found:
+        strict = [selection.strategy for selection in query.strategies if selection.strategy in tight]
+        if not strict:
             continue
         for strategy in looser:
             changed = tuple(
-                replace(one, strategy=strategy) if one.strategy in tight else one for one in query.strategies
+                replace(selection, strategy=strategy) if selection.strategy in tight else selection
+                for selection in query.strategies
             )
-            yield STRATEGY, f"{strategy.value} in place of {found[0].value}", replace(query, strategies=changed)
+            yield STRATEGY, f"{strategy.value} in place of {strict[0].value}", replace(query, strategies=changed)
         return
 
 
@@ -187,7 +192,7 @@ def _without(query: QueryTree, negation: Negation) -> QueryTree:
 
 
 def _longer(query: QueryTree, count: Count, known: Known) -> Iterator[Change]:
-    """The first longer window that gives matches; none is longer than the stream."""
+    """The first longer window that leads to matches; none is longer than the stream."""
     within = query.within
     if within is None or not isinstance(within.amount, ex.Literal) or not isinstance(within.amount.value, int | float):
         return
@@ -197,10 +202,10 @@ def _longer(query: QueryTree, count: Count, known: Known) -> Iterator[Change]:
         if _is_over(before, known):
             return
         before = longer
-        found = count.of(replace(query, within=longer))
-        if found is not None and found[0]:
-            yield Change(f"WITHIN {spelt(longer)} in place of {spelt(within)}", found[0], WINDOW, found[1])
-        if found is None or found[0]:
+        counted = count.of(replace(query, within=longer))
+        if counted is not None and counted[0]:
+            yield Change(f"WITHIN {spelt(longer)} in place of {spelt(within)}", counted[0], WINDOW, counted[1])
+        if counted is None or counted[0]:
             return
 
 
@@ -232,9 +237,9 @@ def of_one_event(component: Component, condition: ex.Expression) -> ex.Expressio
             return replace(node, index=ex.Index.ONE)
         return None
 
-    found = substitute(condition, one)
-    read = any(isinstance(node, ex.Attribute) for node in walk(found))
-    return found if single and read else None
+    single_condition = substitute(condition, one)
+    read = any(isinstance(node, ex.Attribute) for node in walk(single_condition))
+    return single_condition if single and read else None
 
 
 def alone(component: Component, conditions: Sequence[ex.Expression], query: QueryTree) -> QueryTree:

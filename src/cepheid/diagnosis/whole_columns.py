@@ -54,7 +54,7 @@ class QueryColumns:
         if name is None:
             return {}
         counts = pc.value_counts(self.table.column(name)).to_pylist()
-        return {str(one["values"]): one["counts"] for one in counts if one["values"] is not None}
+        return {str(count["values"]): count["counts"] for count in counts if count["values"] is not None}
 
     @cached_property
     def keys(self) -> list[str]:
@@ -64,11 +64,11 @@ class QueryColumns:
     @cached_property
     def partitions(self) -> Any:
         """A number for each event, the same for those of one partition."""
-        found = np.zeros(self.table.num_rows, np.int64)
+        indexes = np.zeros(self.table.num_rows, np.int64)
         for name in self.keys:
             codes = self.codes(name)
-            found = codes if name is self.keys[0] else _recoded(found * (int(codes.max(initial=0)) + 1) + codes)
-        return found
+            indexes = codes if name is self.keys[0] else _recoded(indexes * (int(codes.max(initial=0)) + 1) + codes)
+        return indexes
 
     def codes(self, name: str) -> Any:
         """A number for each value of a column; 0 for NULL."""
@@ -107,8 +107,8 @@ class QueryColumns:
     @cached_property
     def _type_names(self) -> list[Any]:
         """The types, in the order of their numbers."""
-        found: list[Any] = self._coded(str(self.query.schema.roles.type)).dictionary.to_pylist()
-        return found
+        names: list[Any] = self._coded(str(self.query.schema.roles.type)).dictionary.to_pylist()
+        return names
 
     def of(self, component: Component, name: str) -> pa.ChunkedArray:
         """A column of the events that are of the types of a component."""
@@ -119,8 +119,8 @@ class QueryColumns:
 
     def values(self, component: Component, name: str) -> list[Any]:
         """The different values of a column in the events of a component; without NULL."""
-        found = pc.unique(self.of(component, name)).to_pylist()
-        return [value for value in found if value is not None]
+        column_values = pc.unique(self.of(component, name)).to_pylist()
+        return [value for value in column_values if value is not None]
 
 
 def _recoded(numbers: Any) -> Any:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepheid.diagnosis.expected import Expected, WhyNot
 from cepheid.diagnosis.named_rows import read_ends, read_named
-from cepheid.diagnosis.tracing import give
+from cepheid.diagnosis.tracing import emit
 from cepheid.diagnosis.why_not_arcs import ExpectedStretch
 from cepheid.errors import Span, UsageError
 from cepheid.front.runnable import Runnable
@@ -74,9 +74,9 @@ class _Case(Expected):
 
     def answer(self) -> WhyNot:
         """The first rule that refuses."""
-        found = self.unseen() or self.twice() or self.of_another_type() or self.apart()
-        if found is not None:
-            return found
+        why = self.unseen() or self.twice() or self.of_another_type() or self.apart()
+        if why is not None:
+            return why
         for condition in self.query.placement.constant:
             if self.reasons.writer.evaluate(condition, NOTHING) is not True:
                 return WhyNot("S5", self.reasons.writer.explain(condition, NOTHING), condition.span)
@@ -87,8 +87,8 @@ class _Case(Expected):
         if not complete:
             assert self.best is not None  # else a run would have got to the end
             return self.best[1]
-        given = [run for run in complete if self.is_given(runner, watcher, run)]
-        if not given:
+        emitted_runs = [run for run in complete if self.is_given(runner, watcher, run)]
+        if not emitted_runs:
             assert self.best is not None
             return self.best[1]
         return WhyNot(None, "these events are a match")
@@ -119,9 +119,12 @@ class _Case(Expected):
 
     def twice(self) -> WhyNot | None:
         """One event can't be bound twice; nor are simultaneous ones one after the other (S2)."""
-        for (one, event), (other, next_) in zip(self.pairs, self.pairs[1:], strict=False):
+        for (variable, event), (next_variable, next_) in zip(self.pairs, self.pairs[1:], strict=False):
             if event is next_:
-                return WhyNot("S1", f"{self.say(event)} can't be both {one} and {other}: one must come after the other")
+                return WhyNot(
+                    "S1",
+                    f"{self.say(event)} can't be both {variable} and {next_variable}: one must come after the other",
+                )
             if self.query.ties is Ties.SIMULTANEOUS and event.time == next_.time:
                 return WhyNot(
                     "S2", f"{self.say(event)} and {self.say(next_)} are simultaneous: none comes after the other"
@@ -138,11 +141,11 @@ class _Case(Expected):
             self.refuse(0, "S1", f"{self.say(event)} comes first, and a match can't begin with {variable}")
         stack: list[tuple[Run, int]] = []
         for move, blank in starts:
-            found = runner.attempt(blank, move, self.pairs[0][1])
-            if isinstance(found, Refusal):
-                self.refused(0, blank, move, self.pairs[0][1], found)
+            begun = runner.attempt(blank, move, self.pairs[0][1])
+            if isinstance(begun, Refusal):
+                self.refused(0, blank, move, self.pairs[0][1], begun)
             else:
-                stack.append((found, 1))
+                stack.append((begun, 1))
         while stack:
             run, depth = stack.pop()
             if depth == len(self.pairs):
@@ -175,11 +178,11 @@ class _Case(Expected):
                 if not self.binds(move, depth):
                     continue
                 known = True
-                found = runner.attempt(waiting.passed[move], move, event)
-                if isinstance(found, Refusal):
-                    self.refused(depth, run, move, event, found)
+                onward = runner.attempt(waiting.passed[move], move, event)
+                if isinstance(onward, Refusal):
+                    self.refused(depth, run, move, event, onward)
                 elif self.is_skipped(runner, watcher, waiting, move, event, depth):
-                    yield found
+                    yield onward
         for move, refusal in watcher.refusals if not known else ():
             if self.binds(move, depth):
                 known = True
@@ -198,12 +201,12 @@ class _Case(Expected):
         self, runner: Runner, watcher: _Recorder, waiting: Waiting, move: Move, event: Event, depth: int
     ) -> bool:
         """S6: whether all events in between may be ignored."""
-        own = Waiting(waiting.run, waiting.wait, waiting.passed, waiting.may_take, waiting.may_move)
+        unbound = Waiting(waiting.run, waiting.wait, waiting.passed, waiting.may_take, waiting.may_move)
         for instant in runner.instants(waiting.run, waiting.wait.moves):
             if instant[-1].position >= event.position:
                 return True
-            runner.meet(own, instant)
-            if move not in own.moves:
+            runner.meet(unbound, instant)
+            if move not in unbound.moves:
                 strategy = self.query.strategies[str(self.reasons.component(move))]
                 spans = [s.span for s in self.written.strategies if s.strategy is strategy]
                 why = self.reasons.strategy(move, instant)
@@ -234,7 +237,7 @@ class _Case(Expected):
     # Complete runs that are not given.
 
     def is_given(self, runner: Runner, watcher: _Recorder, run: Run) -> bool:
-        """Absences, HAVING and OUTPUT."""
+        """Whether absences, HAVING and OUTPUT let a complete run stand."""
         depth = len(self.pairs) + 1
         if not Absence(self.query, runner).holds(run):
             negation, witness = watcher.witness
@@ -244,7 +247,7 @@ class _Case(Expected):
             self.refuse(depth, rule, message, absent.event.span)
             return False
         having = self.query.having
-        give(self.query, [run], watcher)
+        emit(self.query, [run], watcher)
         if having is not None and watcher.dropped_by is Dropped.HAVING:
             self.refuse(depth, "S12", f"HAVING {self.reasons.writer.explain(having, run.bindings)}", having.span)
             return False
@@ -253,14 +256,14 @@ class _Case(Expected):
     def is_chosen(self, runner: Runner, watcher: _Recorder, run: Run, depth: int) -> bool:
         """Whether no other match is given in the place of this one."""
         absence = Absence(self.query, runner)
-        every = [one for one in runner.complete() if absence.holds(one)]
-        given = give(self.query, every, watcher)
-        if any(one.bindings.all == run.bindings.all for one in given):
+        every = [complete_run for complete_run in runner.complete() if absence.holds(complete_run)]
+        chosen = emit(self.query, every, watcher)
+        if any(complete_run.bindings.all == run.bindings.all for complete_run in chosen):
             return True
         rule = "S12" if self.query.output is Output.NON_OVERLAP else "S24"
         start, end = run.selected[0].position, run.selected[-1].position
-        near = [m for m in given if m.selected[0].position <= end and m.selected[-1].position >= start]
-        before = [m for m in given if m.selected[-1].position < start]
+        near = [m for m in chosen if m.selected[0].position <= end and m.selected[-1].position >= start]
+        before = [m for m in chosen if m.selected[-1].position < start]
         other = near[0] if near else before[-1]
         rows = ", ".join(str(event.row) for event in other.selected)
         word = f"OUTPUT {self.query.output.name}" if near else "COOLDOWN"
@@ -269,7 +272,7 @@ class _Case(Expected):
 
 
 class _Recorder(Watcher):
-    """Remembers what was told last."""
+    """Keeps the last refusal that the runner reported."""
 
     def __init__(self) -> None:
         self.refusals: list[tuple[Move, Refusal]] = []
@@ -282,9 +285,7 @@ class _Recorder(Watcher):
             self.refusals.append((move, refusal))
 
     def refuted(self, run: Run, negation: int, witness: Event) -> None:
-        """What must be absent."""
         self.witness = negation, witness
 
     def dropped(self, run: Run, by: Dropped, other: Run | None = None) -> None:
-        """What was not given."""
         self.dropped_by = by

@@ -31,7 +31,7 @@ class ExpectedStretch(Expected):
     def followed(self, first: Event, last: Event) -> WhyNot:
         """Follow the runs that begin with the first event, up to the last one."""
         watcher = _Refusals(self)
-        own = OwnAutomaton(self.query, watcher)
+        automaton = OwnAutomaton(self.query, watcher)
         steps = list(instants(self.query, self.partition().events))
         begin = next(k for k, instant in enumerate(steps) if first in instant)
         end = next(k for k, instant in enumerate(steps) if last in instant)
@@ -44,25 +44,25 @@ class ExpectedStretch(Expected):
             watcher.clear(first)
             if self.query.schema.start is not None and runs and instant[0].start <= before.time:
                 return WhyNot("S13", f"{self.say(instant[0])} starts before the event before it has ended")
-            if runs and not own.inside(runs[0], instant, number):
+            if runs and not automaton.inside(runs[0], instant, number):
                 span = None if self.written.within is None else self.written.within.span
                 why = self.reasons.window(first, instant[0])
                 return WhyNot("S8", f"{self.say(instant[0])} is {why}", span)
-            found = own.consume(runs, instant, number)
-            runs = [run for run in found if run.first is first and (runs or instant is steps[begin])]
+            after = automaton.consume(runs, instant, number)
+            runs = [run for run in after if run.first is first and (runs or instant is steps[begin])]
             if not runs:
                 return self.stopped(watcher, instant)
             number, before = number + len(instant), instant[-1]
-        accepted = own.accepted(runs, last)
-        late = [run for run in runs if any(True for _ in own.leaving(run.state, Fires.END))]
+        accepted = automaton.accepted(runs, last)
+        late = [run for run in runs if any(True for _ in automaton.leaving(run.state, Fires.END))]
         if late and not passing(self.query, accepted):
             following = steps[end + 1] if end + 1 < len(steps) else None
-            if following is None or not own.inside(late[0], following, number):
+            if following is None or not automaton.inside(late[0], following, number):
                 watcher.clear(first)
-                accepted += own.at_end(runs, last)
+                accepted += automaton.at_end(runs, last)
             elif not accepted:
                 message = f"AT END: {self.say(following[0])} is in the window too, so that it does not end here"
-                return WhyNot("S18", message, self.span_of(next(own.leaving(late[0].state, Fires.END)).arc))
+                return WhyNot("S18", message, self.span_of(next(automaton.leaving(late[0].state, Fires.END)).arc))
         return self.given(accepted) if accepted else self.open(watcher, runs)
 
     def stopped(self, watcher: _Refusals, instant: Sequence[Event]) -> WhyNot:
@@ -82,14 +82,14 @@ class ExpectedStretch(Expected):
         states = " or ".join(dict.fromkeys(run.state for run in runs))
         finals = " or ".join(automaton_in(self.query).finals)
         message = f"after the last event it is in {states}, and a match ends in {finals}"
-        closing = [one for one in watcher.found if one[0].fires in (Fires.NOTHING, Fires.END)]
+        closing = [refusal for refusal in watcher.found if refusal[0].fires in (Fires.NOTHING, Fires.END)]
         if closing:
             arc, condition, why = closing[0]
             return WhyNot("S18", f"{message}; {arc_name(arc)} asks for {why}", condition.span)
         return WhyNot("S18", message)
 
     def given(self, accepted: Sequence[Accepted]) -> WhyNot:
-        """HAVING may refuse."""
+        """Say that the events are a match, or that HAVING refuses them."""
         if passing(self.query, accepted):
             return WhyNot(None, "these events are a match")
         having = self.query.having
@@ -101,7 +101,14 @@ class ExpectedStretch(Expected):
         """Where an arc is written."""
         written = getattr(self.written.pattern, "arcs", ())
         ends = arc.source, arc.target, arc.fires
-        return next((one.span for one in written if (one.source, one.target, one.fires) == ends), None)
+        return next(
+            (
+                arc_clause.span
+                for arc_clause in written
+                if (arc_clause.source, arc_clause.target, arc_clause.fires) == ends
+            ),
+            None,
+        )
 
 
 class _Refusals(ArcWatcher):
@@ -113,14 +120,13 @@ class _Refusals(ArcWatcher):
         self.clear(None)
 
     def clear(self, first: Event | None) -> None:
-        """For the next event."""
+        """Called before each event: what was refused before no longer counts."""
         self.first = first
         self.states: list[str] = []
         self.arcs: list[BoundArc] = []
         self.found: list[tuple[BoundArc, Expression, str]] = []
 
     def stuck(self, run: OwnAutomatonRun, instant: Sequence[Event]) -> None:
-        """A run that stops."""
         if run.first is self.first:
             self.states.append(run.state)
 

@@ -77,15 +77,15 @@ class ConditionWriter:
             case ex.IsNull(operand, negated):
                 return f"{self.value(operand, bindings)} IS {'NOT ' if negated else ''}NULL"
             case ex.And(operands):
-                failed = next((one for one in operands if self.evaluate(one, bindings) is not True), operands[0])
+                failed = next((side for side in operands if self.evaluate(side, bindings) is not True), operands[0])
                 return self.filled(failed, bindings)
             case ex.Or(operands):
-                return " OR ".join(self.filled(one, bindings) for one in operands)
+                return " OR ".join(self.filled(side, bindings) for side in operands)
             case ex.Not(operand):
                 return f"NOT ({self.filled(operand, bindings)})"
         read = [part for part in walk(node) if isinstance(part, ex.Attribute | ex.Length)]
-        found = {print_expression(part): self.value(part, bindings) for part in read}
-        return ", ".join(f"{name} = {value}" for name, value in found.items()) or self.value(node, bindings)
+        values = {print_expression(part): self.value(part, bindings) for part in read}
+        return ", ".join(f"{name} = {value}" for name, value in values.items()) or self.value(node, bindings)
 
     def value(self, node: ex.Expression, bindings: Bindings) -> str:
         """The value of a part of a condition."""
@@ -116,10 +116,10 @@ class ConditionWriter:
         if not isinstance(failed, ex.Compare):
             return 1.0
         try:
-            one, other = self.evaluate(failed.left, bindings), self.evaluate(failed.right, bindings)
-            if isinstance(one, str) and isinstance(other, str):
-                return 0.0 if one.strip().casefold() == other.strip().casefold() else 1.0
-            left, right = float(one), float(other)
+            low_side, high_side = self.evaluate(failed.left, bindings), self.evaluate(failed.right, bindings)
+            if isinstance(low_side, str) and isinstance(high_side, str):
+                return 0.0 if low_side.strip().casefold() == high_side.strip().casefold() else 1.0
+            left, right = float(low_side), float(high_side)
         except (TypeError, ValueError, Missing):
             return 1.0
         largest = max(abs(left), abs(right))

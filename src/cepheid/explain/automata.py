@@ -74,15 +74,15 @@ def _substituted(automaton: AutomatonPattern) -> Iterator[str]:
 
 def _ways(automaton: AutomatonPattern, state: str) -> list[tuple[str, ...]]:
     """A state, and the states that ε-arcs lead through from there."""
-    found: list[tuple[str, ...]] = [(state,)]
+    ways: list[tuple[str, ...]] = [(state,)]
     for arc in automaton.arcs:
         if arc.fires is Fires.NOTHING and arc.source == state:
-            found += [(state, *way) for way in _ways(automaton, arc.target)]
-    return found
+            ways += [(state, *way) for way in _ways(automaton, arc.target)]
+    return ways
 
 
 def _matches(query: Analysed, automaton: AutomatonPattern) -> Iterator[str]:
-    """What is accepted, and when it is told."""
+    """What is accepted, and when it is emitted."""
     paths = (*(test.path for test in query.same), *(column.path for column in query.query.partition_by))
     keys = ", ".join(".".join(path) for path in dict.fromkeys(paths))
     yield f"  neighbouring events{f' of each {keys}' if keys else ''}, from any event on"

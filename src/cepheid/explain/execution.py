@@ -51,7 +51,7 @@ def explain_execution(query: Runnable, events: pa.Table | None, forced: PlanSpec
 
 
 def _runs(query: Runnable, compiled: CompiledQuery) -> tuple[tuple[str, ...], str]:
-    """The automaton."""
+    """Say what runs the automaton; the second text is the code of its kernel, where it has one."""
     if compiled.why_interpreted:
         called = _calls(query, "called for each run and event")
         return (f"interpreted, one event after the other: {compiled.why_interpreted}", *called), ""
@@ -64,10 +64,10 @@ def _seen(query: Runnable) -> Iterator[str]:
     """How the condition of FROM is tested."""
     if query.scope is None:
         return
-    found = ScopeFilter(query)
-    for condition in (test.original for test in found.vectorised):
+    scope_filter = ScopeFilter(query)
+    for condition in (test.original for test in scope_filter.vectorised):
         yield f"FROM, on whole columns: {print_expression(condition)}"
-    for condition in (*found.calls, *found.others):
+    for condition in (*scope_filter.calls, *scope_filter.others):
         yield f"FROM, one event after the other: {print_expression(condition)}"
 
 
@@ -104,8 +104,8 @@ def _scanned(query: Runnable, program: ScanProgram, kernel: ScanKernel, *, havin
     if program.simultaneous:
         yield "events of one time: what they begin or end is so after the last of them"
     if query.having is not None:
-        told = "tested when a run is complete" if having else "tested on matches, one by one"
-        yield f"HAVING: {told}{'; by match, when a run is complete, unless these are too many' if tried else ''}"
+        when = "tested when a run is complete" if having else "tested on matches, one by one"
+        yield f"HAVING: {when}{'; by match, when a run is complete, unless these are too many' if tried else ''}"
     for mask in kernel.masks:
         yield f"computed once for each batch: {print_expression(mask.condition)}"
     yield from _calls(query, "called once for each event of its type, before the kernel runs")

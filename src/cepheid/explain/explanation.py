@@ -45,7 +45,7 @@ class Sitting:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What `Query.explain()` gives; it prints as text.
+    """What `Query.explain()` returns; it prints as text.
 
     sources: what was generated for each query. graphs: the automaton of each query; with events, then the plan of each;
     with a Spark DataFrame, then what Spark does.
@@ -120,7 +120,7 @@ def explain_program(
 
 
 def _named(query: Analysed, number: int, count: int) -> str:
-    """What tells a query of a program from the others."""
+    """The name of a query of a program, or what comes closest to one."""
     if count == 1:
         return ""
     into = f" INTO {query.query.into}" if query.query.into is not None else ""
@@ -220,26 +220,26 @@ def _component(query: Analysed, component: Component) -> tuple[str, str, str, st
 def sittings(query: Analysed) -> tuple[Sitting, ...]:
     """Where each conjunct of WHERE sits (S5)."""
     placement = place(query.conditions, query.layout, query.components)
-    found = [Sitting("before any run", print_expression(c)) for c in placement.constant]
+    places = [Sitting("before any run", print_expression(c)) for c in placement.constant]
     every = "every event, absent ones too" if query.layout.negations else "every event"
-    found += [Sitting(every, print_expression(test)) for test in query.same]
+    places += [Sitting(every, print_expression(test)) for test in query.same]
     for number, spot in enumerate(query.layout.places):
         array = query.components[spot.variable].array
         for when, condition in placement.at_place.get(number, ()):
-            told = f"take {{}}{when.value}" if isinstance(when, Nth) else _WHEN[when]
-            where = told.format(spot.variable) if array else f"begin {spot.variable}"
-            found.append(Sitting(where, print_expression(condition)))
+            how = f"take {{}}{when.value}" if isinstance(when, Nth) else _WHEN[when]
+            where = how.format(spot.variable) if array else f"begin {spot.variable}"
+            places.append(Sitting(where, print_expression(condition)))
     for number, loop in enumerate(query.layout.loops):
         names = ", ".join(v for v in query.components if v in loop.variables)
-        found += [Sitting(f"proceed {names}", print_expression(c)) for c in placement.at_exit.get(number, ())]
+        places += [Sitting(f"proceed {names}", print_expression(c)) for c in placement.at_exit.get(number, ())]
     for number, event in enumerate(query.layout.negations):
         witness = placement.of_witness.get(number, ())
-        found += [Sitting(f"witness {event.variable}", print_expression(c)) for c in witness]
+        places += [Sitting(f"witness {event.variable}", print_expression(c)) for c in witness]
     if query.query.within is not None:
-        found.append(Sitting("every begin and take", f"WITHIN {print_window(query.query.within)}"))
+        places.append(Sitting("every begin and take", f"WITHIN {print_window(query.query.within)}"))
     if query.query.having is not None:
-        found.append(Sitting("complete match", print_expression(query.query.having)))
-    return tuple(dict.fromkeys(found))
+        places.append(Sitting("complete match", print_expression(query.query.having)))
+    return tuple(dict.fromkeys(places))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from cepheid.language import print_expression, print_window
 
 def graph_title(query: Analysed, first: Iterable[str] = (), conditions: Iterable[str] = ()) -> tuple[str, ...]:
     """Keys, window and HAVING in a line, behind what comes first; conditions: what is tested before any event."""
-    own = query.query
+    clauses = query.query
     keys = [print_expression(test) for test in query.same]
-    keys += [f"PARTITION BY {'.'.join(column.path)}" for column in own.partition_by]
-    window = [f"WITHIN {print_window(own.within)}"] if own.within is not None else []
-    having = [f"HAVING {print_expression(own.having)}"] if own.having is not None else []
-    told = " · ".join([*first, *keys, *conditions, *window, *having])
-    return (told,) if told else ()
+    keys += [f"PARTITION BY {'.'.join(column.path)}" for column in clauses.partition_by]
+    window = [f"WITHIN {print_window(clauses.within)}"] if clauses.within is not None else []
+    having = [f"HAVING {print_expression(clauses.having)}"] if clauses.having is not None else []
+    text = " · ".join([*first, *keys, *conditions, *window, *having])
+    return (text,) if text else ()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # machines and kernels take a while to import
     from cepheid.engine.many.tables.layout import NodeLookup, TablesLayout, WaitingNodes
 
 MOST = 12
-"""Lines of one kind that are told; of more, how many there are."""
+"""Lines of one kind that are shown; of more, how many there are."""
 _NUMBERED = "$"
 """Parameters that begin so are constants that were cut out of texts."""
 
@@ -39,7 +39,7 @@ class RuleStreams:
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What there is to tell: rules, how many are left out, and if the columns of the events are known, what runs them.
+    """What there is to say: rules, how many are left out, and if the columns of the events are known, what runs them.
 
     layouts: of the shared tables. joined: the joined streams, those that are alike together. alone: rules on their own.
     """
@@ -52,16 +52,18 @@ class Explained:
 
     def lines(self) -> Iterator[str]:
         """All of it as text."""
-        told, known = _count(len(self.rules), "rule"), _count(len(self.rules.templates), "template")
+        rule_count, known = _count(len(self.rules), "rule"), _count(len(self.rules.templates), "template")
         left_out = f"; {_count(self.wrong, 'wrong rule')} left out" if self.wrong else ""
-        yield f"{told} of {known}{left_out}"
+        yield f"{rule_count} of {known}{left_out}"
         rows = [*self._templates()]
         yield from _some(table(rows[:MOST]), len(rows))
         for layout in self.layouts:
             yield from self._shared(layout)
         if self.joined:
-            yield f"Joined streams: {_count(sum(one.rules for one in self.joined), 'rule')}"
-            yield from _some([line for one in self.joined[:MOST] for line in self._joined(one)], len(self.joined))
+            yield f"Joined streams: {_count(sum(streams.rules for streams in self.joined), 'rule')}"
+            yield from _some(
+                [line for streams in self.joined[:MOST] for line in self._joined(streams)], len(self.joined)
+            )
         if self.alone:
             yield f"Each on its own: {_count(sum(place.rules for place in self.alone), 'rule')}"
             reasons = ((self._name(p.template), _count(p.rules, "rule"), f"not shared: {p.why}") for p in self.alone)
@@ -79,18 +81,18 @@ class Explained:
         for number, template in enumerate(self.rules.templates):
             names = template.parameters
             if template.texts:
-                told = "differ in conditions"
+                difference = "differ in conditions"
             elif any(name.startswith(_NUMBERED) for name in names):
-                told = f"differ in {_count(len(names), 'constant')}"
+                difference = f"differ in {_count(len(names), 'constant')}"
             else:
-                told = f"parameters {', '.join(names)}" if names else "no parameters"
-            yield self._name(number), _count(counts[number], "rule"), told
+                difference = f"parameters {', '.join(names)}" if names else "no parameters"
+            yield self._name(number), _count(counts[number], "rule"), difference
 
-    def _joined(self, one: RuleStreams) -> Iterator[str]:
-        several = f" in {one.streams:,} streams" if one.streams > 1 else ""
-        yield f"  {self._name(one.template)}: {_count(one.rules, 'rule')}{several}"
-        yield f"    not in the shared tables: {one.why}"
-        yield f"    {one.routing}"
+    def _joined(self, joined: RuleStreams) -> Iterator[str]:
+        several = f" in {joined.streams:,} streams" if joined.streams > 1 else ""
+        yield f"  {self._name(joined.template)}: {_count(joined.rules, 'rule')}{several}"
+        yield f"    not in the shared tables: {joined.why}"
+        yield f"    {joined.routing}"
 
     def _shared(self, layout: TablesLayout) -> Iterator[str]:
         of_instants = any(chain.simultaneous for _, chain, _ in layout.chains)
@@ -122,21 +124,21 @@ class Explained:
 
     def _fence(self, fence: Fence) -> str:
         """What is asked of an event: first what it can be looked up by."""
-        parts = [self._bounds(one) for one in sorted(fence.bounds, key=lambda one: one.operator != "=")]
+        parts = [self._bounds(bound) for bound in sorted(fence.bounds, key=lambda bound: bound.operator != "=")]
         parts += [self._ways(fence.ways)] if fence.ways else []
         parts += [_count(len(fence.tests), "other condition")] if fence.tests else []
         return ", ".join(parts) or "any event"
 
     def _ways(self, ways: Sequence[Fence]) -> str:
-        told = [" and ".join(self._fence(way).split(", ")) for way in ways[:MOST]]
-        return " or ".join([*told, f"{len(ways) - MOST:,} more"] if len(ways) > MOST else told)
+        texts = [" and ".join(self._fence(way).split(", ")) for way in ways[:MOST]]
+        return " or ".join([*texts, f"{len(ways) - MOST:,} more"] if len(ways) > MOST else texts)
 
     def _bounds(self, bounds: Bounds) -> str:
         if bounds.key.computed is not None:
             return self._key(bounds.key)
         constant = bounds.constant
-        told = print_expression(constant) if isinstance(constant, Literal) else _parameter(constant.column)
-        return f"{self._key(bounds.key)} {bounds.operator} {told}"
+        limit = print_expression(constant) if isinstance(constant, Literal) else _parameter(constant.column)
+        return f"{self._key(bounds.key)} {bounds.operator} {limit}"
 
     def _key(self, key: Key) -> str:
         if key.computed is not None:
@@ -147,33 +149,33 @@ class Explained:
 
     def _found(self, layout: TablesLayout) -> Iterator[tuple[str, str, str]]:
         for depth, lookups in enumerate(layout.found_by):
-            for one in lookups:
-                yield f"step {depth + 1}", f"{one.nodes:,}", self._lookup(one)
+            for lookup in lookups:
+                yield f"step {depth + 1}", f"{lookup.nodes:,}", self._lookup(lookup)
         if layout.children:
             yield "later", f"{layout.children:,}", "nothing: only a few can come next, and all are compared"
 
-    def _lookup(self, one: NodeLookup) -> str:
-        names = " and ".join(self._key(key) for key in one.keys)
-        if one.sorted_by is not None or one.cells:
-            how = " and ".join(self._key(key) for key in one.cells or (one.sorted_by,) if key is not None)
-            by = f"cells of {how}" if one.cells else f"sorted bounds of {how}"
+    def _lookup(self, lookup: NodeLookup) -> str:
+        names = " and ".join(self._key(key) for key in lookup.keys)
+        if lookup.sorted_by is not None or lookup.cells:
+            how = " and ".join(self._key(key) for key in lookup.cells or (lookup.sorted_by,) if key is not None)
+            by = f"cells of {how}" if lookup.cells else f"sorted bounds of {how}"
             looked = f"{names}, then {by}" if names else by
-            return f"{looked}; an event is compared with what these leave of up to {one.most:,}"
-        told = names or "nothing: no column must equal a constant"
-        return f"{told}; an event is compared with up to {one.most:,}"
+            return f"{looked}; an event is compared with what these leave of up to {lookup.most:,}"
+        key_names = names or "nothing: no column must equal a constant"
+        return f"{key_names}; an event is compared with up to {lookup.most:,}"
 
     def _waiting(self, waiting: Sequence[WaitingNodes]) -> Iterator[tuple[str, str]]:
-        for one in waiting:
-            told = "any event: nothing to look up is asked of the next one"
-            if one.key is not None:
-                told = f"events with their value of {self._key(one.key)}"
-            yield f"after {_count(one.nodes, 'step')}", told
+        for nodes in waiting:
+            listened = "any event: nothing to look up is asked of the next one"
+            if nodes.key is not None:
+                listened = f"events with their value of {self._key(nodes.key)}"
+            yield f"after {_count(nodes.nodes, 'step')}", listened
 
 
 def explain_many(rules: RuleSet, wrong: int, stream: ManyStream | None) -> Explanation:
     """Explain rules, of which some wrong ones are left out; how they run is known once a stream has them."""
-    found = Explained(rules, wrong) if stream is None else _explained(rules, wrong, stream)
-    return Explanation("\n".join(found.lines()))
+    explained = Explained(rules, wrong) if stream is None else _explained(rules, wrong, stream)
+    return Explanation("\n".join(explained.lines()))
 
 
 def _explained(rules: RuleSet, wrong: int, stream: ManyStream) -> Explained:
@@ -209,9 +211,9 @@ def _routing(tier: RoutedTier) -> str:
 def _way(way: Route) -> str:
     if way.pair is not None:
         return f"{way.pair[0]} = {_parameter(way.pair[1])}"
-    own = ((b.key.column, b.operator, b.constant) for b in way.bounds)
-    told = [f"{column} {op} {_parameter(c.column)}" for column, op, c in own if not isinstance(c, Literal)]
-    return " and ".join(told) or f"all rules{_if(way.types)}"
+    compared = ((b.key.column, b.operator, b.constant) for b in way.bounds)
+    texts = [f"{column} {op} {_parameter(c.column)}" for column, op, c in compared if not isinstance(c, Literal)]
+    return " and ".join(texts) or f"all rules{_if(way.types)}"
 
 
 def _if(types: tuple[str, ...]) -> str:

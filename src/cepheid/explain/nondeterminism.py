@@ -21,8 +21,8 @@ class Branching:
 
 def splits(query: Analysed) -> tuple[Branching, ...]:
     """All splits, in the order of the text."""
-    found = [split for number in range(len(query.layout.places)) for split in _at(query, number)]
-    return tuple(dict.fromkeys(found))  # AND lays a component out many times
+    branchings = [split for number in range(len(query.layout.places)) for split in _at(query, number)]
+    return tuple(dict.fromkeys(branchings))  # AND lays a component out many times
 
 
 def _at(query: Analysed, number: int) -> Iterator[Branching]:
@@ -52,17 +52,17 @@ def _target(layout: Layout, move: Move) -> Place:
     return layout.places[move.target]
 
 
-def _share_types(layout: Layout, one: Move, other: Move) -> bool:
-    types, others = set(_target(layout, one).event.types), set(_target(layout, other).event.types)
+def _share_types(layout: Layout, move: Move, beside: Move) -> bool:
+    types, others = set(_target(layout, move).event.types), set(_target(layout, beside).event.types)
     return not types or not others or bool(types & others)
 
 
 def bound(query: Analysed) -> str:
     """The number of runs that a window of W events can have (SASE+ Corollary 4.3)."""
-    found = splits(query)
-    if any(split.bound == "exponential" for split in found):
+    branchings = splits(query)
+    if any(split.bound == "exponential" for split in branchings):
         return "exponential in W: a skip-till-any Kleene closure matches subsets of the window"
-    states = len({split.state for split in found})
+    states = len({split.state for split in branchings})
     if not states:
         return "at most W, one for each starting event"
     return f"at most W^{1 + states}: W starting events, {states} state{'s' * (states > 1)} where runs split"

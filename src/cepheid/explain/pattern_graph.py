@@ -37,8 +37,8 @@ class _Drawing:
     def graph(self) -> Graph:
         places = self.layout.places
         if len(places) > MOST:
-            told = f"{len(places)} states, one for each component and what may come after it: too many to draw"
-            return Graph((Node("states", (told,)),), (), self.title)
+            text = f"{len(places)} states, one for each component and what may come after it: too many to draw"
+            return Graph((Node("states", (text,)),), (), self.title)
         edges = [self.arc(_BEGIN, move) for move in self.layout.starts]
         edges += self.witnesses(_BEGIN, self.layout.starts)
         for number, moves in enumerate(self.layout.moves):
@@ -91,8 +91,8 @@ class _Drawing:
         for when, condition in self.placement.at_place.get(number, ()):
             other = TestedAt.FIRST if again else TestedAt.LATER
             if when is not other and (again or not isinstance(when, ex.Nth)):
-                told = f" ({when.value})" if isinstance(when, ex.Nth) else ""
-                yield f"{print_expression(condition)}{told}"
+                which = f" ({when.value})" if isinstance(when, ex.Nth) else ""
+                yield f"{print_expression(condition)}{which}"
 
     def left(self, marks: Iterable[Mark]) -> Iterator[str]:
         """What loops ask of how often they were gone through, and when they are left."""
@@ -154,7 +154,7 @@ class _Drawing:
     @cached_property
     def kept(self) -> dict[str, dict[str, bool]]:
         """Of each variable, what later conditions read of it, the registers of the automaton; whether it stays so."""
-        found: dict[str, dict[str, bool]] = {variable: {} for variable in self.query.components}
+        registers: dict[str, dict[str, bool]] = {variable: {} for variable in self.query.components}
         at = [
             (self.layout.places[number].variable, condition)
             for number, placed in self.placement.at_place.items()
@@ -166,8 +166,8 @@ class _Drawing:
         at += [("", self.query.query.having)] if self.query.query.having is not None else []
         for current, condition in at:
             for node, variable in _read(condition, current):
-                found[variable][print_expression(node)] = getattr(node, "index", None) is ex.Index.FIRST
-        return found
+                registers[variable][print_expression(node)] = getattr(node, "index", None) is ex.Index.FIRST
+        return registers
 
 
 def _read(node: ex.Expression, current: str) -> Iterator[tuple[ex.Expression, str]]:

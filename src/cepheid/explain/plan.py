@@ -62,11 +62,11 @@ def plan_lines(compiled: CompiledQuery, decision: Decision) -> Iterator[str]:
         yield from _join(compiled.join_of(decision.choice), decision.choice)
 
 
-def _same(compiled: CompiledQuery, one: PlanSpec, other: PlanSpec) -> bool:
+def _same(compiled: CompiledQuery, plan: PlanSpec, named: PlanSpec) -> bool:
     """Whether two plans are one: the last-first order has a name."""
-    if not one.joins or not other.joins:
-        return one == other
-    return one.partition == other.partition and identity(one, compiled.join) == identity(other, compiled.join)
+    if not plan.joins or not named.joins:
+        return plan == named
+    return plan.partition == named.partition and identity(plan, compiled.join) == identity(named, compiled.join)
 
 
 def _sample(join: Join, statistics: Statistics) -> Iterator[str]:

@@ -37,14 +37,14 @@ def plan_graph(compiled: CompiledQuery, decision: Decision, events: pa.Table | N
         nodes.append(Node("partition", (f"by {', '.join(partitions)}", *_keys(query, events)), NodeKind.STAGE))
     nodes += _STEPS[query.language](compiled, decision, events)
     nodes.append(Node("matches", ("matches",), NodeKind.SINK))
-    edges = (Edge(one.name, other.name) for one, other in pairwise(nodes))
+    edges = (Edge(node.name, following.name) for node, following in pairwise(nodes))
     return Graph(tuple(nodes), tuple(edges), (f"Plan: {decision.choice.told}", decision.reason))
 
 
 def _components(compiled: CompiledQuery, decision: Decision, events: pa.Table | None) -> Iterator[Node]:
     query, expected = compiled.query, _expected(compiled, decision)
     for number, component in enumerate(_ordered(compiled, decision)):
-        lines = [_told(component), *map(print_expression, _own(query, component))]
+        lines = [_heading(component), *map(print_expression, _of_one_event(query, component))]
         if component.variable in expected:
             lines.append(f"expected: {expected[component.variable]}")
         if events is not None:
@@ -74,14 +74,14 @@ def _ordered(compiled: CompiledQuery, decision: Decision) -> Iterator[Component]
     yield from (component for component in components.values() if component.negated)
 
 
-def _told(component: Component) -> str:
+def _heading(component: Component) -> str:
     types = " or ".join(component.types) or "any type"
     return f"{'no ' if component.negated else ''}{component.variable}{'[]' * component.array}: {types}"
 
 
-def _own(query: Runnable, component: Component) -> list[ex.Expression]:
+def _of_one_event(query: Runnable, component: Component) -> list[ex.Expression]:
     """The conditions that one event of a component meets or not."""
-    found = [
+    conditions_of = [
         condition
         for number, placed in query.placement.at_place.items()
         if query.layout.places[number].variable == component.variable
@@ -89,11 +89,11 @@ def _own(query: Runnable, component: Component) -> list[ex.Expression]:
     ]
     for number, conditions in query.placement.of_witness.items():
         if query.layout.negations[number].variable == component.variable:
-            found += conditions
+            conditions_of += conditions
     alone = (ex.Index.ONE, ex.Index.EACH)
     return [
         condition
-        for condition in dict.fromkeys(found)
+        for condition in dict.fromkeys(conditions_of)
         if all(use.variable == component.variable and use.index in alone and not use.whole for use in uses(condition))
     ]
 
@@ -111,7 +111,7 @@ def _keys(query: Runnable, events: pa.Table | None) -> Iterator[str]:
     """How many values the keys have."""
     known = () if events is None else (events.column(n) for n in query.partitions.all if n in events.column_names)
     for name, column in zip(query.partitions.all, known, strict=False):
-        if not pa.types.is_nested(column.type):  # of which Arrow can't tell equal ones
+        if not pa.types.is_nested(column.type):  # whose values Arrow can't compare
             count = len(column.unique())
             yield f"{count:,} value{'s' * (count != 1)} of {name}"
 
@@ -122,7 +122,7 @@ def _counted(query: Runnable, component: Component, events: pa.Table) -> Iterato
     if kind is not None and component.types:
         types = events.column(kind).cast(pa.string())
         events = events.filter(pc.is_in(types, pa.array(component.types, pa.string())))
-    own = _own(query, component)
+    own = _of_one_event(query, component)
     if not own:
         yield f"counted: {events.num_rows:,}"
         return
@@ -130,7 +130,7 @@ def _counted(query: Runnable, component: Component, events: pa.Table) -> Iterato
     try:
         tests = [Compiler(query).condition(condition) for condition in own]
         bound = (Bindings({name: (event,)}, {name: event}) for event in read_rows(some, query.schema))
-        passed = sum(all(test(one) for test in tests) for one in bound)
+        passed = sum(all(test(bound_event) for test in tests) for bound_event in bound)
     except CepheidError:  # such as one of a user's function: whoever asks for the matches gets it
         yield f"counted: {events.num_rows:,} before the conditions"
         return

@@ -178,8 +178,8 @@ NO_CONDITION = "compare an attribute, and put each comparison in parentheses: (a
             "'soon' is not a length of time",
             "write cep.duration >= '30 minutes', or a timedelta",
         ),
-        (lambda: a.then(T.named("S1")), "two streams are called 'S1'", "give one of them another name by named('…')"),
-        (lambda: S.named("Stock"), "a stream 'Stock' is already called so", "give it another name: S.named('S1')"),
+        (lambda: a.then(T.named("S1")), "two streams are called 'S1'", "rename one of them by named('…')"),
+        (lambda: S.named("Stock"), "a stream 'Stock' is already called so", "choose another name: S.named('S1')"),
         (
             lambda: S.into("X").then(b),
             "a stream with into('X') can't be a part of another one",

@@ -153,7 +153,7 @@ START = cep.automaton("a", final="b")
         (lambda: START.arc("a", "b", set={"x": 1}, x=2), "the field 'x' is given twice", "keep one of them"),
         (
             lambda: cep.automaton("a", final="b", x=None),
-            "the type of the field 'x' can't be told from None",
+            "the type of the field 'x' can't be known from None",
             "pass a value of its type, x=0, or the type and the value: x=('DOUBLE', None)",
         ),
         (

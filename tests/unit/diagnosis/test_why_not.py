@@ -125,7 +125,7 @@ def test_rules_of_other_clauses(text: str, rows: dict[str, object], rule: str, m
         ({"a": 0, "c": {"tsx": 9}}, "the events have no column 'tsx'", "did you mean 'ts'?"),
         ({"a": 0, "b": 3, "c": 1}, "'b' must be absent", "leave it out"),
         ({"a": 0, "d": 3}, "the query has no variable 'd'", "the variables are: a, c"),
-        ({"a": 0, "c": 99}, "c=99: there is no such row", "rows are numbered from 0 to 7"),
+        ({"a": 0, "c": 99}, "c=99: there is no such row", "rows are counted from 0 to 7"),
         ({"a": 0, "c": [1, 2]}, "'c' is one event, not 2", "write c=row"),
         (
             {"a": "x", "c": 1},
