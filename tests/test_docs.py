@@ -80,6 +80,14 @@ def test_that_every_page_is_in_the_contents() -> None:
     assert pages - {"index"} <= listed
 
 
+def test_that_the_paths_for_contributors_exist() -> None:
+    source = ROOT / "src" / "cepheid"
+    rooms = "|".join(path.name for path in source.iterdir() if path.is_dir())
+    named = re.findall(rf"`((?:{rooms})/[\w/.]*)`", read(DOCS / "engine.md"))
+    assert len(named) > 40
+    assert [path for path in named if not (source / path).exists()] == []
+
+
 def test_that_every_name_of_the_api_is_described() -> None:
     described = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in ("api.md", "api_builder.md"))
     names = {name for name in dir(cep) if not name.startswith("__")} - {"spark"}
