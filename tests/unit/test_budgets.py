@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from types import FrameType
 
+import pyarrow as pa
 import pytest
 
 import cepheid
@@ -17,11 +18,16 @@ from cepheid.kernel.compile import has_compiler
 SOURCES = str(Path(cepheid.__file__).parent)
 
 
+KERNELS = ("<cepheid", str(Path(SOURCES, "kernel", "runtime.py")))
+"""Where generated code comes from, and what it calls."""
+
+
 @dataclass
 class Walk:
     """The calls of Python functions, also those of generated code, and the modules of `cepheid` that they are in."""
 
     calls: int = 0
+    kernel_calls: int = 0
     modules: set[str] = field(default_factory=set)
 
 
@@ -33,6 +39,7 @@ def walked() -> Iterator[Walk]:
     def see(frame: FrameType, event: str, argument: object) -> None:
         if event == "call":
             walk.calls += 1
+            walk.kernel_calls += frame.f_code.co_filename.startswith(KERNELS)
             if frame.f_code.co_filename.startswith(SOURCES):
                 walk.modules.add(frame.f_code.co_filename)
 
@@ -99,3 +106,27 @@ def test_a_push_of_one_event_stays_within_its_budget(kind: str, engine: str) -> 
     spent = typical_push(query, engine)
     assert spent[0] <= calls
     assert spent[1] <= modules
+
+
+MATCHES: dict[tuple[str, str], tuple[str, int]] = {
+    ("stacks", "plain"): (STACKS, 600),
+    ("stacks", "compiled"): (STACKS, 490),
+    ("runs", "plain"): (RUNS, 580),
+    ("runs", "compiled"): (RUNS, 470),
+    ("automaton", "plain"): (AUTOMATON, 600),
+    ("CESAR", "plain"): (CESAR, 750),
+}
+
+
+@pytest.mark.parametrize(("kind", "engine"), MATCHES)
+def test_a_second_match_stays_within_its_budget(kind: str, engine: str) -> None:
+    """What was derived for the first match of a thousand events is not derived again; kernels are not counted."""
+    if engine == "compiled" and not has_compiler():
+        pytest.skip("there is no compiler")
+    text, calls = MATCHES[kind, engine]
+    query = Query(text)
+    events = pa.Table.from_pylist([event(k) for k in range(1000)])
+    query.match(events, engine=engine)
+    with walked() as walk:
+        query.match(events, engine=engine)
+    assert walk.calls - walk.kernel_calls <= calls

@@ -61,7 +61,7 @@ def match_events(
         base = query.empty_table()
     elif read_column("op", op, roles) is not None:
         base = _net(query, base, str(op))
-    schema = make_schema(base.schema, roles)
+    schema = query.cache.schema(base.schema)
     history = History(Life(query.sequenced(sequence)))
     changes = sequenced_queries(with_queries(in_ticks(changes, schema, None), query), sequence)
     history = history.after(changes, schema)
@@ -84,7 +84,7 @@ def match_table(query: Query, base: pa.Table, times: Any, how: How, horizon: int
 
     horizon: until when absences are known, in ticks; None: the end of the input ends them.
     """
-    schema = make_schema(base.schema, query.compiled.roles)
+    schema = query.cache.schema(base.schema)
     warn_of(query, schema, base, times)
     if how.engine == "reference":
         matches = match_by_reference(query, base, schema, horizon)
@@ -122,9 +122,10 @@ def match_arrivals(
 
 def warn_of(query: Query, schema: Schema, events: pa.Table, times: Any) -> None:
     """Warn about what a query may have got wrong of all events."""
-    query.surprises.warn(query.surprises.of_schema(schema))
-    seen = query.surprises.observe(schema, events, times, whole=True)
-    query.surprises.warn(query.surprises.of_events(schema, seen))
+    surprises = query.surprises
+    surprises.warn(surprises.of_schema(schema))
+    seen = surprises.observe(schema, events, times, whole=True)
+    surprises.warn(surprises.of_events(schema, seen))
 
 
 def _net(query: Query, changes: pa.Table, op: str) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -28,6 +29,8 @@ def readable(table: pa.Table) -> pa.Table:
     >>> readable(pa.table({"s": pa.array(["x"], pa.string_view())})).schema.types
     [DataType(string)]
     """
+    if _is_readable(table.schema):
+        return table
     for k, field in enumerate(table.schema):
         column = table.column(k)
         if is_checked(field.type):
@@ -41,6 +44,12 @@ def readable(table: pa.Table) -> pa.Table:
         if column.type != field.type:
             table = table.set_column(k, field.name, column)
     return table
+
+
+@lru_cache(maxsize=64)
+def _is_readable(events: pa.Schema) -> bool:
+    """Whether columns are read as they are, whatever is in them."""
+    return not any(is_checked(field.type) or plain(field.type, field.name) != field.type for field in events)
 
 
 def readable_schema(events: pa.Schema) -> pa.Schema:

@@ -35,13 +35,7 @@ class CompiledProgram:
     roles: Roles
     functions: Mapping[str, Callable[..., object]]
     fingerprint: str  # what a snapshot must agree with
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name of each query's output: that of its INTO, or its number."""
-        shown = [number for number, q in enumerate(self.queries) if not is_hidden(q.query.into)]
-        numbers = {number: place for place, number in enumerate(shown, start=1)}
-        return tuple(q.query.into or f"query {numbers[k]}" for k, q in enumerate(self.queries))
+    names: tuple[str, ...]  # of each query's output: that of its INTO, or its number
 
     @property
     def flow(self) -> list[tuple[Analysed, StreamSource]]:
@@ -81,7 +75,10 @@ def compile_program(
         analyse(with_aggregates(query, functions), params, roles_in(source, roles, query), source)
         for query, source in zip(program.queries, sources, strict=True)
     )
-    return CompiledProgram(queries, sources, roles, functions, fingerprint)
+    shown = [place for place, query in enumerate(program.queries) if not is_hidden(query.into)]
+    numbers = {place: number for number, place in enumerate(shown, start=1)}
+    names = tuple(query.into or f"query {numbers[place]}" for place, query in enumerate(program.queries))
+    return CompiledProgram(queries, sources, roles, functions, fingerprint, names)
 
 
 class QueryCache:
@@ -90,7 +87,18 @@ class QueryCache:
     def __init__(self, program: CompiledProgram) -> None:
         self.program = program
         self._made: dict[tuple[int, bytes], CompiledQuery] = {}
+        self._schemas: dict[pa.Schema, Schema] = {}
+        self._last: dict[int, tuple[Schema, CompiledQuery]] = {}  # of each query, what ran last
         self._others: Callable[[], QueryCache] | None = None  # of other schemas
+
+    def schema(self, columns: pa.Schema) -> Schema:
+        """The columns of the events, checked once against the roles that the program gives them."""
+        schema = self._schemas.get(columns)
+        if schema is None:
+            while len(self._schemas) >= SCHEMAS:
+                del self._schemas[next(iter(self._schemas))]
+            schema = self._schemas[columns] = self.program.schema(columns)
+        return schema
 
     def of(self, query: CompiledQuery, schema: Schema, others: Callable[[], QueryCache]) -> QueryCache:
         """The same program of one query, which is known for a schema. others: has it for any other one."""
@@ -115,6 +123,9 @@ class QueryCache:
         """A query that is compiled for events of a schema."""
         from cepheid.engine.planning.compiled_query import CompiledQuery  # a query can be written without a run
 
+        last = self._last.get(number)
+        if last is not None and last[0] is schema:
+            return last[1]
         key = number, schema.arrow.serialize().to_pybytes()
         if key not in self._made and self._others is not None:
             return self._others().query(number, schema)
@@ -123,4 +134,5 @@ class QueryCache:
                 del self._made[next(iter(self._made))]
             bound = bind(self.program.queries[number], schema, self.program.functions)
             self._made[key] = CompiledQuery(bound)
+        self._last[number] = schema, self._made[key]
         return self._made[key]

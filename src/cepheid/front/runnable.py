@@ -106,11 +106,6 @@ class BoundQuery:
         return self.body.language
 
     @property
-    def positive(self) -> tuple[Component, ...]:
-        """The components that a match binds, in the order of the text."""
-        return tuple(c for c in self.components.values() if not c.negated)
-
-    @property
     def window(self) -> int | None:
         """The window in ticks of the time column, or in events."""
         if self.within is None or self.within.nanoseconds is None:
@@ -151,6 +146,7 @@ class Runnable(BoundQuery):
     results: the query as its matches know it, where these are rows of another schema.
     """
 
+    positive: tuple[Component, ...]  # the components that a match binds, in the order of the text
     partitions: Partitioning
     relevance: Relevance
     leading: tuple[int, ...]
@@ -208,6 +204,7 @@ def derive(query: BoundQuery) -> Runnable:
     span, results = body.span(query), body.results(query)
     return Runnable(
         **{name: getattr(query, name) for name in _PARTS},
+        positive=tuple(component for component in query.components.values() if not component.negated),
         partitions=body.partitions(query),
         relevance=body.relevance(query),
         leading=leading,

@@ -7,7 +7,7 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cepheid.automaton.build import build
 from cepheid.automaton.model import NotNative, RegisterAutomaton
@@ -32,6 +32,10 @@ from cepheid.pattern.tree.nodes import Output, Strategy
 from cepheid.plan.join import Join, NotJoined, make_join
 from cepheid.plan.spec import PlanSpec
 
+if TYPE_CHECKING:
+    from cepheid.engine.planning.decision import Decision
+    from cepheid.engine.planning.remembered import RememberedDecision
+
 MOST_SPARE = 256 * 2**20
 """Bytes of arrays that are kept for the next run: to touch fresh memory takes longer than many a scan."""
 
@@ -51,7 +55,11 @@ class CompiledQuery:
         self.spare_scans: list[ScanState] = []  # states that an earlier run has done with (SASE+ 5.3)
         self.spare_stacks: list[StackState] = []  # likewise, of a join
         self.spare_parts: list[Any] = []  # and those that its matches were in
-        self.decisions: dict[PlanSpec, Any] = {}  # what was decided for an earlier run, by the plan that was asked for
+        self.decisions: dict[
+            PlanSpec, RememberedDecision
+        ] = {}  # what was decided for an earlier run, by the plan that was asked for
+        self.unsampled: dict[PlanSpec, Decision] = {}  # and what is decided without a sample
+        self._lasting: CompiledQuery | None = None
         self._borrowed = False  # whether the automaton is that of a query with other constants
         self._scans: dict[frozenset[str], ScanKernel] = {}
         self._tracked: dict[frozenset[str], ScanKernel] = {}
@@ -82,20 +90,20 @@ class CompiledQuery:
         found = CompiledQuery(self.query, tries=True)
         return found if found.tests_having else None
 
-    @cached_property
+    @property
     def lasting(self) -> CompiledQuery:
         """The same automaton of one's own for a stream, while which its arcs may change."""
-        return CompiledQuery(self.query, lasts=True)
+        if self._lasting is None:
+            self._lasting = CompiledQuery(self.query, lasts=True)
+        return self._lasting
 
     def retimed(self, settled: TrackedAutomaton) -> CompiledQuery:
         """The same code for arcs that come and go at other times, or with other constants."""
         arcs = TimedArcs(settled.members, settled.shapes)
         found = copy(self)
         found.query = self.query.with_parts(body=replace(automaton_in(self.query), arcs=arcs))
-        known = vars(found)
-        known["_flattened"] = self._flattened.retimed(settled)
-        if "lasting" in known:
-            known["lasting"] = self.lasting.retimed(settled)
+        found._flattened = self._flattened.retimed(settled)
+        found._lasting = None if self._lasting is None else self._lasting.retimed(settled)
         return found
 
     def with_constants(self, query: Runnable) -> CompiledQuery:
@@ -104,15 +112,15 @@ class CompiledQuery:
         The automaton stays, for what it says of runs. Before code is made of it, it is built anew.
         """
         found = CompiledQuery(query, merge=self.merge)
-        vars(found)["_built"] = self._built
+        found._built = self._built
         found._borrowed = True
         return found
 
     def _generates(self) -> None:
         """Before code is generated from the automaton."""
         if self._borrowed:
-            for name in ("_built", "program"):
-                vars(self).pop(name, None)
+            self._built = self._build()
+            self.program = self._make_program()
             self._borrowed = False
 
     @property
@@ -163,6 +171,9 @@ class CompiledQuery:
 
     @cached_property
     def _built(self) -> tuple[RegisterAutomaton | str, bool]:
+        return self._build()
+
+    def _build(self) -> tuple[RegisterAutomaton | str, bool]:
         """The automaton, or the reason why no kernel can run it; and whether it tests HAVING."""
         if self._folds_having:
             with suppress(NotNative):
@@ -199,6 +210,9 @@ class CompiledQuery:
     @cached_property
     def program(self) -> ScanProgram:
         """What a scan does, step by step."""
+        return self._make_program()
+
+    def _make_program(self) -> ScanProgram:
         query, automaton = self.query, self.automaton
         # Under NON_OVERLAP a match ends all runs of its partition: every one of them began at or before its end.
         resets = (

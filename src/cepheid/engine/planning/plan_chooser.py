@@ -66,20 +66,29 @@ class PlanChooser:
                 self._shares = type_shares(self.compiled.join, batch)
             self.choice = self._decision.choice
         else:
-            self.choice = decide(Question(self.compiled, self.asked)).choice
+            self.choice = self._decide_unsampled().choice
         return self.choice
 
     def _first_decision(self, batch: Batch) -> Decision:
         """Choose the first plan: that of an earlier run on events like these, or the one that a sample suggests."""
-        if not self._codes.once or self.compiled.why_not_joined or len(batch) < ENOUGH:
+        if self.compiled.why_not_joined:
+            return self._decide_unsampled()
+        if not self._codes.once or len(batch) < ENOUGH:
             return self._decide_by(batch)
         shares = type_shares(self.compiled.join, batch)
-        known: RememberedDecision | None = self.compiled.decisions.get(self.asked)
+        known = self.compiled.decisions.get(self.asked)
         if known is not None and known.suits(len(batch), shares):
             return known.decision
         decision = self._decide_by(batch)
         self.compiled.decisions[self.asked] = RememberedDecision(decision, len(batch), shares)
         return decision
+
+    def _decide_unsampled(self) -> Decision:
+        """Choose a plan without events, which is the same for every run."""
+        known = self.compiled.unsampled.get(self.asked)
+        if known is None:
+            known = self.compiled.unsampled[self.asked] = decide(Question(self.compiled, self.asked))
+        return known
 
     def _decide_by(self, batch: Batch) -> Decision:
         """Choose a plan by a sample of some events, if there are enough of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,9 +54,10 @@ def take_sample(compiled: CompiledQuery, batch: Batch) -> StreamSample | None:
     n = len(batch)
     rows = np.arange(0, n, max(1, n // LOOKED_AT))
     types = _types(join, batch, rows)
+    numbers = _type_numbers(join)
     shares, chosen = [], []
     for stack in join.stacks:
-        own = rows if types is None else rows[_flags(join, stack)[types]]
+        own = rows if types is None else rows[_flags(numbers, stack)[types]]
         shares.append(len(own) / len(rows))
         chosen.append(own[:: max(1, len(own) // TRIED)][:TRIED])
     found = _tried(compiled, join, batch, chosen)
@@ -77,22 +79,21 @@ def type_shares(join: Join, batch: Batch, most: int = 2048) -> tuple[float, ...]
     types = _types(join, batch, np.arange(max(0, len(batch) - most), len(batch)))
     if types is None or not len(types):
         return (1.0,) * len(join.stacks)
-    counts = np.bincount(types, minlength=1 + len(_all_types(join)))
-    return tuple(sum(int(counts[_number(join, t)]) for t in set(s.types)) / len(types) for s in join.stacks)
+    numbers = _type_numbers(join)
+    counts = np.bincount(types, minlength=1 + len(numbers)).tolist()
+    return tuple([sum([counts[numbers[name]] for name in {*stack.types}]) / len(types) for stack in join.stacks])
 
 
-def _all_types(join: Join) -> list[str]:
-    return list(dict.fromkeys(name for stack in join.stacks for name in stack.types))
+def _type_numbers(join: Join) -> dict[str, int]:
+    """The number of each type that a stack has, from 1 on: 0 is any other."""
+    types = dict.fromkeys([name for stack in join.stacks for name in stack.types])
+    return {name: number for number, name in enumerate(types, start=1)}
 
 
-def _number(join: Join, name: str) -> int:
-    return _all_types(join).index(name) + 1
-
-
-def _flags(join: Join, stack: Stack) -> Any:
+def _flags(numbers: Mapping[str, int], stack: Stack) -> Any:
     """For each type number: whether a stack has that type."""
-    flags: Any = np.zeros(1 + len(_all_types(join)), bool)
-    flags[[_number(join, name) for name in stack.types]] = True
+    flags: Any = np.zeros(1 + len(numbers), bool)
+    flags[[numbers[name] for name in stack.types]] = True
     return flags
 
 
@@ -101,7 +102,7 @@ def _types(join: Join, batch: Batch, rows: Any) -> Any:
     if batch.schema.roles.type is None:
         return None
     codes, _ = batch.type_codes
-    return batch.type_numbers(_all_types(join))[codes[rows]].astype(np.int64)
+    return batch.type_numbers(list(_type_numbers(join)))[codes[rows]].astype(np.int64)
 
 
 def _window(query: Runnable, times: Any) -> float:
@@ -133,7 +134,8 @@ def _varies(join: Join, types: Any) -> bool:
     """Whether another component is the rarest, by far, in another part of the stream."""
     if types is None or len(types) < 64 * PARTS:
         return False
-    flags = [_flags(join, join.stacks[x]) for x in join.positive]
+    numbers = _type_numbers(join)
+    flags = [_flags(numbers, join.stacks[x]) for x in join.positive]
     parts = [np.bincount(part, minlength=len(flags[0])) for part in np.array_split(types, PARTS)]
     counts = [[int(part[mine].sum()) + 1 for mine in flags] for part in parts]
     rarest = [row.index(min(row)) for row in counts]

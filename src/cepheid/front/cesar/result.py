@@ -55,7 +55,7 @@ class BoundAlgebra(Body):
         return tuple(self.term.types.values())
 
     def expressions(self) -> Iterator[ex.Expression]:
-        """What edges ask and give."""
+        """What edges test and compute."""
         for edge in self.automaton.edges:
             yield from (*edge.fence, *edge.values.values())
 

@@ -22,6 +22,5 @@ def generate_join(
     construct = generate_tree(layout, window) if order is None else generate_nest(layout, window, order)
     group = None if layout.alone else generate_group(layout)
     variables = tuple(stack.variable for stack in join.stacks)
-    return JoinKernel(
-        generate_select(layout, window), group, construct, types_of(layout), variables, len(join.positive)
-    )
+    select, types = generate_select(layout, window), types_of(layout)
+    return JoinKernel(select, group, construct, types, layout.stacks, variables, len(join.positive))

@@ -11,6 +11,7 @@ from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.types import INT64
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.constants import Constant
+from cepheid.kernel.join.layout import StackLayout
 
 # Places among the cells, beside those of `runtime`.
 FOUND, ROOM = 0, 1
@@ -71,6 +72,8 @@ class JoinFunction:
     events: tuple[EventArray, ...]
     state: tuple[StateArray, ...]
     work: tuple[WorkArray, ...]
+    state_names: tuple[str, ...]  # of the arrays of the state, and of those of its work that it does not hand out
+    work_names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,7 @@ class JoinKernel:
     group: JoinFunction | None
     construct: JoinFunction
     types: tuple[str, ...]
+    stacks: tuple[StackLayout, ...]
     variables: tuple[str, ...]  # of the stacks
     positive: int  # how many of them a match binds
 
@@ -118,4 +122,13 @@ def make_function(
     arrays = (*(e.array for e in events), *(s.array for s in state), *(w.array for w in work))
     parameters: tuple[n.Local | n.Array, ...] = (*numbers, *(c.parameter for c in constants), *arrays, CELLS)
     code = Compilable(n.Function(name, parameters, block))
-    return JoinFunction(code, tuple(numbers), tuple(constants), tuple(events), tuple(state), tuple(work))
+    return JoinFunction(
+        code,
+        tuple(numbers),
+        tuple(constants),
+        tuple(events),
+        tuple(state),
+        tuple(work),
+        tuple(one.array.name for one in state),
+        tuple(one.name for one in work if one.size is not Size.MATCHES),
+    )

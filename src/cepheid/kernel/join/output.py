@@ -65,9 +65,9 @@ class MatchBuffers:
 
     def make_room(self, count: int) -> None:
         """A construction has stopped after so many matches, before a lead that has more than there is room for."""
-        if not count:
-            self.room *= 2  # one lead has more than all arrays
         self.put_aside(count)
+        if not count or self.room < ROOM:  # one lead has more than all arrays; plain code begins with short ones
+            self.room *= 2
         if (self.count + self.room) * self.components > MOST:
             raise EvaluationError(
                 "CEP505",

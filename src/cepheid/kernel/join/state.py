@@ -6,7 +6,7 @@ written down and taken up again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import numpy as np
 from cepheid.kernel.arguments import Extent, StateArray
 from cepheid.kernel.arrays import Array, Pins, as_kind, as_read, longer, nbytes, new_array, owned, rounded
 from cepheid.kernel.join.kernel import COUNTS, JoinFunction, JoinKernel, Size, WorkArray
-from cepheid.kernel.join.layout import StackLayout, lay_out
 from cepheid.kernel.join.select import SEEN
 from cepheid.kernel.runtime import FAILED, TESTS
 from cepheid.plan.join import Join
@@ -36,7 +35,7 @@ class StackState:
         self.arrays: dict[str, Array] = {}
         self.work: dict[str, Array] = {}  # what is filled and read in one go
         self.cells: Array = new_array("int64", kernel.cells, 0, native=native)
-        self.stacks: tuple[StackLayout, ...] = lay_out(join, frozenset()).stacks
+        self.stacks = kernel.stacks
         self.enough = FEW
         self._fitted: int | None = None  # partitions for which there is room; None: it is not known
         self._spare = 0  # events for which there is room, wherever they go
@@ -53,38 +52,49 @@ class StackState:
         self.partitions = partitions
         if rounded(partitions) != self._fitted or events > self._spare:
             self._fitted = rounded(partitions)
+            counts = self._counts()
             for wanted in self.kernel.select.state:
-                self._lengthen(wanted, events)
-            for one in self.kernel.select.work:
-                self._renew(one, events + 1)
-            self._spare = self._least_room()
+                self._lengthen(wanted, counts[wanted.owner] if wanted.owner else 0, events)
+            for name, one in zip(self.kernel.select.work_names, self.kernel.select.work, strict=True):
+                if name not in self.work or len(self.work[name]) <= events:
+                    self._renew(name, one, events + 1)
+            self._spare = self._least_room(counts)
         self._spare -= events
 
-    def _least_room(self) -> int:
+    def _counts(self) -> dict[str, int]:
+        """How many entries the stack of each variable has."""
+        counts = map(int, self.cells[COUNTS:])
+        return dict(zip(self.kernel.variables, counts, strict=True))
+
+    def _least_room(self, counts: Mapping[str, int]) -> int:
         """How many events have room, wherever they go."""
+        select = self.kernel.select
         rooms = [
-            len(self.arrays[one.array.name]) - self.count_of(one.owner)
-            for one in self.kernel.select.state
+            len(self.arrays[name]) - counts[one.owner]
+            for name, one in zip(select.state_names, select.state, strict=True)
             if one.extent is not Extent.PARTITIONS
         ]
-        return min([*rooms, *(len(self.work[one.name]) - 1 for one in self.kernel.select.work)])
+        return min(rooms + [len(self.work[name]) - 1 for name in select.work_names])
 
     def reserve_work(self, function: JoinFunction) -> None:
         """Room for what a function fills and reads in one go; its output has room of its own."""
-        for one in function.work:
+        partitions, counts = rounded(self.partitions), self._counts()
+        kept = [one for one in function.work if one.size is not Size.MATCHES]
+        for name, one in zip(function.work_names, kept, strict=True):
             match one.size:
                 case Size.PARTITIONS:
-                    self._renew(one, rounded(self.partitions))
+                    size = partitions
                 case Size.BOUNDS:
-                    self._renew(one, rounded(self.partitions) + 2)
+                    size = partitions + 2
                 case Size.ENTRIES:
-                    self._renew(one, self.count_of(one.owner) + 1)
-                case Size.LEVELS:
-                    self._renew(one, self.kernel.positive + 1)
+                    size = counts[one.owner] + 1
+                case _:
+                    size = self.kernel.positive + 1
+            if name not in self.work or len(self.work[name]) < size:
+                self._renew(name, one, size)
 
-    def _lengthen(self, wanted: StateArray, events: int) -> None:
+    def _lengthen(self, wanted: StateArray, count: int, events: int) -> None:
         name, by_partition = wanted.array.name, wanted.extent is Extent.PARTITIONS
-        count = 0 if by_partition else self.count_of(wanted.owner)
         size = rounded(self.partitions) if by_partition else count + events
         old = self.arrays.get(name)
         have = 0 if old is None else len(old)
@@ -97,23 +107,19 @@ class StackState:
         initial = wanted.initial if meant else None
         self.arrays[name] = longer(old, wanted.array.element.name, size, initial, native=self.native)
 
-    def _renew(self, wanted: WorkArray, size: int) -> None:
-        old = self.work.get(wanted.name)
-        have = 0 if old is None else len(old)
-        if old is None or have < size:
-            size = max(size, 0 if self.once else 2 * have, 16)
-            made = new_array(wanted.array.element.name, size, wanted.initial, native=self.native)
-            self.work[wanted.name] = made
+    def _renew(self, name: str, wanted: WorkArray, size: int) -> None:
+        have = len(self.work.get(name, ()))
+        size = max(size, 0 if self.once else 2 * have, 16)
+        self.work[name] = new_array(wanted.array.element.name, size, wanted.initial, native=self.native)
 
     def arguments(self, function: JoinFunction) -> list[Array]:
         """The arrays of a function in the order of its parameters; after them come its output and the cells.
 
         For machine code they are pinned.
         """
-        state = (self.arrays[one.array.name] for one in function.state)
-        work = (self.work[one.name] for one in function.work if one.size is not Size.MATCHES)
-        found = [*state, *work]
-        return self._pins.setdefault(function.code.function.name, Pins()).pin(found) if self.native else found
+        state = [self.arrays[name] for name in function.state_names]
+        arrays = state + [self.work[name] for name in function.work_names]
+        return self._pins.setdefault(function.code.function.name, Pins()).pin(arrays) if self.native else arrays
 
     def change_kernel(self, kernel: JoinKernel) -> None:
         """Go on with a kernel for another order, or for which more columns have NULLs."""
