@@ -258,7 +258,7 @@ def test_that_changes_are_those_of_the_reference(
             both(lambda own, promise=promise: own.punctuate(promise.before, promise.where))  # type: ignore[misc]
         if session.stats.events and chance.random() < 0.3:
             to = max(min([row[TIME] for row in coming], default=13) - chance.randint(0, 3), 0)
-            to = to if session._watermark is None else max(to, session._watermark)
+            to = to if session.engine.clock.watermark is None else max(to, session.engine.clock.watermark)
             both(lambda own, to=to: own.advance(to))  # type: ignore[misc]
         assert session.stats.late == reference.stats.late
         if chance.random() < 0.2:

@@ -9,11 +9,11 @@ from cepheid.api.many.many_matches import ManyMatches
 from cepheid.api.queries import Queries
 from cepheid.api.query import Query
 from cepheid.api.session import Session
-from cepheid.api.stats import Stats
 from cepheid.engine.matches.changes import Changes
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.progress import Progress
 from cepheid.engine.session.query_changes import add_query, remove_query, replace_query
+from cepheid.engine.session.stats import Stats
 from cepheid.pattern.expressions.aggregates import Aggregate
 
 __all__ = [

@@ -8,7 +8,7 @@ from cepheid.api.change_session import ChangeSession
 from cepheid.api.fingerprint import fingerprint_of
 from cepheid.api.options import read_column
 from cepheid.api.session import Session
-from cepheid.engine.session.engines import machine_factory, read_choice
+from cepheid.engine.session.opening import open_ahead, open_waiting
 from cepheid.engine.session.refused_changes import retracts_numbers
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError
@@ -37,11 +37,7 @@ def open_session(
         return own.change_session(engine, plan, lateness, late, speculate, sequence=sequence, trace=trace)
     if speculate is not None or op is not None:
         return query.change_session(engine, plan, lateness, late, speculate, op=op, trace=trace)
-    choice = read_choice(engine, plan)
-    if engine == "reference":
-        remedy = "use engine='auto', or speculate=0 for the same matches as changes"
-        raise UsageError("CEP601", "engine 'reference' does not support sessions that only wait", remedy)
-    return Session(query, machine_factory(engine, choice, None), lateness=lateness, late=late, trace=trace)
+    return Session(query, open_waiting(query, engine, plan, lateness=lateness, late=late), trace=trace)
 
 
 def open_change_session(
@@ -57,20 +53,17 @@ def open_change_session(
     trace: int | None,
 ) -> ChangeSession:
     """A session that gives changes, of a query that goes over no gap in `sequence` itself."""
-    choice = read_choice(engine, plan)
-    recomputes = engine == "reference"
-    factory = machine_factory("interpreted" if recomputes else engine, choice, None, steady=True)
-    return ChangeSession(
+    session = open_ahead(
         query,
-        factory,
+        engine,
+        plan,
         lateness=lateness,
         late=late,
         speculate=speculate,
         op=read_column("op", op, query.compiled.roles),
         sequence=sequence,
-        recomputes=recomputes,
-        trace=trace,
     )
+    return ChangeSession(query, session, trace=trace)
 
 
 def restored_session(query: Query, blob: bytes, engine: str, plan: str, trace: int | None) -> Session:

@@ -160,7 +160,12 @@ class Query:
     @property
     def is_automaton(self) -> bool:
         """Whether it is one automaton of the user's own."""
-        return len(self._program.queries) == 1 and isinstance(self._program.queries[0].pattern, AutomatonPattern)
+        return len(self._program.queries) == 1 and self.has_arcs
+
+    @property
+    def has_arcs(self) -> bool:
+        """Whether an automaton of the user's own is among its queries."""
+        return any(isinstance(query.pattern, AutomatonPattern) for query in self._program.queries)
 
     def with_log(self, changes: ChangeList, schema: Schema) -> Query:
         """This query after some changes, for one run on events of a schema, and not by the reference."""

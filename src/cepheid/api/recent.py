@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import net_of
 from cepheid.errors import UsageError
 from cepheid.pattern.binding.schema import Roles, make_schema
@@ -42,6 +43,10 @@ class Recent:
             old, _ = self._kept.popleft()
             self._count -= old.num_rows
             self.before += old.num_rows
+
+    def see_signed(self, events: Timed, signs: Any) -> None:
+        """The same of events with their times."""
+        self.see(events[0], signs)
 
     def events(self, roles: Roles) -> tuple[pa.Table, int]:
         """What is left of the last rows after their retractions, and how many rows came before."""

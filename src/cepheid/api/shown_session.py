@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cepheid.api.stats import Stats
 from cepheid.engine.program import CompiledProgram
+from cepheid.engine.session.stats import Stats
 from cepheid.language import print_query
 from cepheid.pictures import fact_table
 

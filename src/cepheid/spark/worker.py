@@ -10,11 +10,14 @@ from zlib import crc32
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api import Changes, ChangeSession, Matches, Query, Session
+from cepheid.api import Changes, Matches, Query
 from cepheid.api.matching import How, match_arrivals
 from cepheid.engine.matches.changes import OP, REMOVED
+from cepheid.engine.session.ahead_session import AheadSession
 from cepheid.engine.session.engines import read_choice
 from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.opening import open_ahead, open_waiting
+from cepheid.engine.session.waiting_session import WaitingSession
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.pattern.binding.schema import MATCH_ID, Schema, make_schema
 from cepheid.pattern.expressions.paths import Path
@@ -64,10 +67,14 @@ class WorkerQuery:
         """The event columns with their roles."""
         return self.query.compiled.schema(self.event_schema)
 
-    def session(self, log: Sequence[AnyChange] = ()) -> Session:
+    def new_session(self) -> WaitingSession:
+        """Open a session that knows no columns yet."""
+        return open_waiting(cached_query(self.query), self.engine, self.plan)
+
+    def session(self, log: Sequence[AnyChange] = ()) -> WaitingSession:
         """Open a session that knows the event columns. log: how the query has changed before."""
-        session = cached_query(self.query).session(engine=self.engine, plan=self.plan)
-        session.push(self.event_schema.empty_table())
+        session = self.new_session()
+        session.conform(self.event_schema.empty_table())
         if log:
             session.make(log)
         return session
@@ -77,12 +84,10 @@ class WorkerQuery:
         """Whether a stream needs sessions that go ahead of the watermark, or in which events can be taken back."""
         return any(option is not None for option in (self.op, self.speculate, self.sequence))
 
-    def change_session(self) -> ChangeSession:
+    def change_session(self) -> AheadSession:
         """Open such a session; it knows no columns yet."""
         query = cached_query(self.query)
-        return query.change_session(
-            self.engine, self.plan, speculate=self.speculate, op=self.op, sequence=self.sequence
-        )
+        return open_ahead(query, self.engine, self.plan, speculate=self.speculate, op=self.op, sequence=self.sequence)
 
     def match(
         self, events: Iterable[Arrival], starts: range | None = None, horizon: int | None = None
@@ -118,7 +123,7 @@ class WorkerQuery:
             if rows >= PUSH:
                 yield from self.tables(session.reach(arrival.low), starts)  # what is before this time is complete
                 rows = 0
-            rows += session.take(arrival)
+            rows += session.take(arrival).count
         yield from self.tables(session.end(horizon), starts)
 
     def tables(

@@ -140,7 +140,7 @@ def test_a_session_does_not_grow_with_its_changes(options: dict[str, Any], monke
         session.push(at((t, 1), (t + 1, 2), (t + 2, 3)))
         session.change(cep.remove_arc("done"), cep.add_arc("q1", "q2", f"e.x = {3 + t % 2}", name="done"))
     assert len(session.changes) == 400
-    arcs = session._cache.program.queries[0].query.pattern.arcs
+    arcs = session.engine.pipeline.cache.program.queries[0].query.pattern.arcs
     assert len(arcs) < 40
     assert [arc.until for arc in arcs if arc.name == "done"][-1] is None
 

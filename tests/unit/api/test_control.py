@@ -27,9 +27,9 @@ def decided(
 ) -> ControlDecision:
     trial = query.session()
     trial.push(SCHEMA.empty_table())
-    trial.make(log)
+    trial.engine.make(log)
     whole = None if watermark is None else 20
-    return decide(rows, log, query, watermark=watermark, present=20, whole=whole, shown=str, make=trial.make)
+    return decide(rows, log, query, watermark=watermark, present=20, whole=whole, shown=str, make=trial.engine.make)
 
 
 def reasons(made: ControlDecision) -> list[str]:

@@ -137,7 +137,7 @@ def test_a_session_does_not_grow_with_its_changes(options: dict[str, Any], monke
         session.push([{"ts": t + k, "x": k + 1} for k in range(3)])
         session.change(cep.remove_arc("done"), cep.add_arc("b", "c", f"e.x = {3 + t % 2}", name="done"))
     assert len(session.changes) == 400
-    pipeline = session._pipeline
+    pipeline = session.engine.pipeline
     arcs = pipeline.cache.query(0, pipeline.schema).query.body.arcs
     assert len(arcs) < 40
     assert [arc.until for arc in arcs if arc.name == "done"][-1] is None

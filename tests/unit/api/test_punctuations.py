@@ -268,9 +268,9 @@ def test_that_promises_are_in_a_snapshot_until_the_watermark_passes_them() -> No
             again.push(rows(event))
     again.advance(20)
     assert again.push(rows((20, "Shelf", 7))).count() == 0
-    assert len(again._written_promises()["promises"]) == 1
+    assert len(again.engine.promises.save()["promises"]) == 1
     again.advance(30)
-    assert again._written_promises() == {}
+    assert again.engine.promises.save() == {}
 
 
 def test_that_declared_types_do_not_make_a_promise_about_events_that_lack_a_column() -> None:
@@ -299,7 +299,7 @@ def test_that_what_is_promised_before_the_watermark_is_nothing_new() -> None:
     s.push(TWO)
     s.advance(5)
     assert s.punctuate(5, {"tag": 8}).count() == 0
-    assert s._written_promises() == {}
+    assert s.engine.promises.save() == {}
 
 
 # Misuse.

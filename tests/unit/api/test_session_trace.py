@@ -108,6 +108,6 @@ def test_a_large_batch_is_let_go() -> None:
     session = cep.Query("PATTERN SEQ(C c, D d) WITHIN 5 events").session(trace=2)
     session.push(batch)
     assert session._recent is not None
-    table, before = session._recent.events(session._roles)
+    table, before = session._recent.events(session.engine.roles)
     assert (table.num_rows, before) == (2, 79_998)
     assert table.get_total_buffer_size() < 1_000

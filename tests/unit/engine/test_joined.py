@@ -52,8 +52,7 @@ def stored(text: str, batch: list[dict[str, Any]], plan: str = "stacks") -> int:
 
 
 def machine_of(session: Session) -> Any:
-    assert session._pipeline is not None
-    return session._pipeline.queries[0].machine
+    return session.engine.pipeline.queries[0].machine
 
 
 # What is stored.

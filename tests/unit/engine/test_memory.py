@@ -24,7 +24,7 @@ def test_strings_that_no_run_holds_are_forgotten(monkeypatch: pytest.MonkeyPatch
     found = []
     for k in range(0, 400, 20):
         found += session.push(events[k : k + 20]).to_pylist()
-    assert len(session._opened.streams[None,].codes.strings) < 20  # of about 35 that there were
+    assert len(session.engine.pipeline.streams[None,].codes.strings) < 20  # of about 35 that there were
     found += session.close().to_pylist()
     assert sorted(map(repr, found)) == sorted(map(repr, query.match(events, engine="reference").to_pylist()))
 

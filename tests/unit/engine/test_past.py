@@ -32,7 +32,7 @@ def visit(tag: int) -> list[dict[str, Any]]:
 def held(session: Any) -> int:
     """How many events there are once all is let go of that can be."""
     session.snapshot()
-    return int(session._speculation.events.count)
+    return int(session.engine.own.way.events.count)
 
 
 @pytest.mark.parametrize("engine", ["plain", "compiled"])
@@ -55,7 +55,7 @@ def test_that_a_session_does_not_look_again_for_what_is_not_there() -> None:
     session = query.session(engine="plain", lateness=5, speculate="all")
     for t in range(800):
         session.push([{"ts": t, "type": "A"}])
-    assert session._speculation.events.count == 800  # type: ignore[attr-defined]
+    assert session.engine.own.way.events.count == 800  # type: ignore[attr-defined]
     assert session.stats.steps < 1200
 
 
@@ -91,7 +91,7 @@ def test_that_the_changes_are_those_of_the_reference(text: str, seed: int) -> No
             for session in (other, one)
         )
         assert sorted(map(to_json, found)) == sorted(map(to_json, wanted))
-        looked += one._speculation.past.steps  # type: ignore[attr-defined]
+        looked += one.engine.own.way.past.steps  # type: ignore[attr-defined]
         if begin % 40 == 36:
             one = query.restore(one.snapshot())
     assert sorted(map(to_json, one.close())) == sorted(map(to_json, other.close()))

@@ -83,7 +83,7 @@ def test_parts_go_on_as_bytes_do(text: str, cut: int) -> None:
     session = query.session(lateness=5, engine="plain")
     session.push(EVENTS[:cut])
     pieces = Pieces()
-    header = session.save(pieces)
+    header = session.engine.save(pieces)
     by_parts = query.session()
     by_parts.load(header, Given(pieces))
     by_bytes = query.restore(session.snapshot())
@@ -101,7 +101,7 @@ def test_what_is_at_a_position_stays() -> None:
     for t in range(0, 900, 30):
         session.push([{**e, "ts": e["ts"] + t} for e in EVENTS[:30]])
         pieces = Pieces()
-        session.save(pieces)
+        session.engine.save(pieces)
         base, rows = pieces.found["stream.0.kept@"], pieces.found["stream.0.kept"].to_pylist()
         moved |= base > 0
         for position, row in enumerate(rows, start=base):
@@ -129,6 +129,6 @@ def test_a_state_of_another_query() -> None:
     session = Query(QUERIES[0]).session()
     session.push(EVENTS[:3])
     pieces = Pieces()
-    header = session.save(pieces)
+    header = session.engine.save(pieces)
     with pytest.raises(UsageError, match="another query"):
         Query(QUERIES[1]).session().load(header, Given(pieces))

@@ -20,7 +20,7 @@ def events(count: int, first: int = 0) -> pa.Table:
 
 
 def pipeline(session: cep.Session) -> Pipeline:
-    return session._opened
+    return session.engine.pipeline
 
 
 def pushed(text: str, table: pa.Table, **options: Any) -> cep.Session:
@@ -49,7 +49,7 @@ def test_a_stream_has_only_what_is_seen() -> None:
 
 def test_rows_that_nobody_sees_are_not_kept() -> None:
     session = pushed(f"FROM stream WHERE x > 100 {PAIR}", events(5000))
-    session.compact()
+    session.engine.compact()
     assert [stream.rows for _, stream in pipeline(session).every_stream()] == [0, 0]
 
 

@@ -135,7 +135,7 @@ def test_that_compiling_happens_beside_the_work(monkeypatch: pytest.MonkeyPatch)
     found, modes = 0, []
     for at in range(0, 600, 50):
         found += len(session.push(EVENTS.slice(at, 50)))
-        modes.append(session._opened.queries[0].machine.mode)
+        modes.append(session.engine.pipeline.queries[0].machine.mode)
         for thread in list(compiling._BESIDE.values()):
             thread.join()
     assert modes[0] == "plain"
@@ -157,7 +157,7 @@ def test_that_a_tree_is_compiled_for_more_work(monkeypatch: pytest.MonkeyPatch) 
         session = query.session(plan=plan, lateness=0)
         for at in range(0, 600, 50):
             session.push(EVENTS.slice(at, 50))
-            if session._opened.queries[0].machine.mode == "compiled":
+            if session.engine.pipeline.queries[0].machine.mode == "compiled":
                 first.setdefault(plan, at)
     assert first == {"stacks": 150, "tree": 450}  # the last event of a push waits for the next one
     before = compiling.compilations

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.batches import completed, with_columns_of, with_types_of
 from cepheid.api.events import to_table
 from cepheid.api.many.bound import check_bound
 from cepheid.api.many.by_definition import no_matches
@@ -29,6 +28,7 @@ from cepheid.engine.many.lifetimes import ALWAYS, NEVER, Lifetimes
 from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.many.stream import ManyStream
+from cepheid.engine.session.batches import completed, with_columns_of, with_types_of
 from cepheid.engine.session.delays import read_delay
 from cepheid.engine.session.refused_calls import advanced_too_early, check_forward, check_policy, check_usable
 from cepheid.engine.stream.late import LateFilter

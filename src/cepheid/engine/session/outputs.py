@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import is_not
+from operator import is_
 from typing import TypeVar
 
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.pattern.algebra.flow import is_hidden
 
 T = TypeVar("T")
@@ -17,8 +18,8 @@ class Outputs:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
-        self._nothing: Matches | None = None
-        self._nothing_of: list[Matches] = []
+        self.empty: Matches | None = None
+        self._empty_of: list[Matches] = []
 
     def named(self, found: Sequence[T]) -> dict[str, T]:
         """What each query gives, by its name; the reference has no derived streams to begin with."""
@@ -26,19 +27,25 @@ class Outputs:
         names = self._names if len(found) == len(self._names) else shown
         return {name: one for name, one in zip(names, found, strict=True) if not is_hidden(name)}
 
-    def of(self, found: Sequence[Matches]) -> Matches:
-        """The matches of the last query, with those of all among the outputs."""
-        return found[-1].with_outputs(self.named(found))
+    def of(self, matches: list[Matches], queries: Sequence[QueryStream]) -> Matches:
+        """The matches of the last query, with those of all among the outputs. queries: what has emitted them."""
+        if self.empty is not None and all(map(is_, matches, self._empty_of)):
+            return self.empty
+        empty = [query.nothing() for query in queries]
+        if all(map(is_, matches, empty)):
+            return self.nothing(queries)
+        return matches[-1].with_outputs(self.named(matches))
 
-    def nothing(self, empty: list[Matches]) -> Matches:
-        """No matches, of queries that give these where they give none."""
-        if self._nothing is None or any(map(is_not, empty, self._nothing_of)):  # a query may have begun anew
-            self._nothing, self._nothing_of = self.of(empty), empty
-        return self._nothing
+    def nothing(self, queries: Sequence[QueryStream]) -> Matches:
+        """No matches of any query."""
+        empty = [query.nothing() for query in queries]
+        if self.empty is None or not all(map(is_, empty, self._empty_of)):  # a query may have begun anew
+            self.empty, self._empty_of = empty[-1].with_outputs(self.named(empty)), empty
+        return self.empty
 
     def forget(self) -> None:
-        """Let go of what was kept: the queries are made anew."""
-        self._nothing = None
+        """Drop what was kept: the queries are made anew."""
+        self.empty = None
 
 
 def with_others(own: Matches, others: Mapping[str, Matches]) -> Matches:

@@ -35,6 +35,10 @@ class SessionQuery(Protocol):
         """Whether it is one automaton of the user's own."""
 
     @property
+    def has_arcs(self) -> bool:
+        """Whether an automaton of the user's own is among its queries."""
+
+    @property
     def parsed(self) -> Program:
         """The program as it was written."""
 

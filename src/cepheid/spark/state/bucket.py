@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cepheid.api import Changes, Matches, Session
+from cepheid.api import Changes, Matches
 from cepheid.engine.session.control import ControlDecision
 from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.query_session import QuerySession
+from cepheid.engine.session.waiting_session import WaitingSession
 from cepheid.engine.session.written_changes import write_changes
 from cepheid.engine.stream.rows import Arrival
 from cepheid.errors import InputError
@@ -20,7 +22,7 @@ from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import Inventory, StateReader, StateWriter, read_header
 from cepheid.spark.state.rows import packed
 from cepheid.spark.state.store import StateStore, reporting_damage
-from cepheid.spark.worker import WorkerQuery, cached_query
+from cepheid.spark.worker import WorkerQuery
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Bucket:
         self.fingerprint = fingerprint
         self.by_shape = by_shape  # state of other queries of the same shape is accepted
         self.ticks_per_ms = 1_000_000 // worker_query.schema.tick
-        self.session: Session | None = None
+        self.session: QuerySession | None = None
         self._log: list[AnyChange] = list(log)  # how the query has changed, while there is no session
         self.watermark: int | None = None  # in ticks, of the last micro-batch
         self.cleared = 0  # the watermark when the session was last made to discard what it can
@@ -108,7 +110,7 @@ class Bucket:
     def decide(self, control: Control, watermark: int | None) -> ControlDecision:
         """Decide about the rows of the control stream: whatever events the bucket has, all decide the same."""
 
-        def opened(log: Sequence[AnyChange]) -> Session:
+        def opened(log: Sequence[AnyChange]) -> QuerySession:
             return type(self)(self.worker_query, self.fingerprint, log=log)._opened()
 
         return control.decide(self.worker_query, self.fingerprint, self.log, watermark, opened)
@@ -125,7 +127,10 @@ class Bucket:
         events = rows = 0
         with explaining_the_watermark():
             for blob, low, high, count in arrived:
-                events += self._opened().take(Arrival(packed(blob), count, low, high), late=late)
+                session = self._opened()
+                assert isinstance(session, WaitingSession)
+                session.treat_late(late)
+                events += session.take(Arrival(packed(blob), count, low, high)).count
                 rows += count
         return events, rows
 
@@ -138,7 +143,7 @@ class Bucket:
     def _reach(self, now: int) -> Matches | None:
         """Move the watermark of the session, and return the matches that became certain."""
         session = self.session
-        if session is None:
+        if not isinstance(session, WaitingSession):
             return None
         session.reserve(now)
         matches = session.reach(now)
@@ -156,17 +161,19 @@ class Bucket:
             self.session = None
             self.stored.segments = {}
 
-    def _opened(self) -> Session:
+    def _opened(self) -> QuerySession:
         """Return the session, or a new one that knows the watermark."""
-        if self.session is None:
-            self.session = self.worker_query.session(self._log)
+        session = self.session
+        if session is None:
+            self.session = session = self.worker_query.session(self._log)
             if self.watermark is not None:
-                self.session.reach(self.watermark)
-        return self.session
+                session.reach(self.watermark)
+        return session
 
     def close(self) -> Matches | Changes:
         """Return the matches that there would be if the stream ended here."""
-        return self._opened().close()
+        matches: Matches | Changes = self._opened().end()
+        return matches
 
     def due(self) -> int | None:
         """Return the time, in milliseconds, after which a watermark has something to do even if no event arrives."""
@@ -222,17 +229,16 @@ class Bucket:
             if header["state"] is not None:
                 self.session = self._restored(header["state"], self.reader)
 
-    def _restored(self, saved: dict[str, Any], reader: StateReader) -> Session:
+    def _restored(self, saved: dict[str, Any], reader: StateReader) -> QuerySession:
         query = self.worker_query
         saved["session"]["fingerprint"] = query.query.compiled.fingerprint  # maybe of another query of the same shape
         session = self._new_session()
         session.load(saved, reader)
         return session
 
-    def _new_session(self) -> Session:
+    def _new_session(self) -> QuerySession:
         """Open a session that knows no columns yet."""
-        query = self.worker_query
-        return cached_query(query.query).session(engine=query.engine, plan=query.plan)
+        return self.worker_query.new_session()
 
     def use_store(self, store: StateStore) -> None:
         """Read parts from the store of the running task; the one that they were loaded from was another task's."""

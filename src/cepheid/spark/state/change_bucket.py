@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api import Changes, ChangeSession, Matches
+from cepheid.api import Changes, Matches
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.session.ahead_session import AheadSession
 from cepheid.engine.session.history import AnyChange
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.spark.packing import PackedEvents, unpack
@@ -80,23 +81,23 @@ class ChangeBucket(Bucket):
         events = pa.concat_tables([events for events, _ in parts])
         return (events, ticks(self.worker_query.schema, events)), joined_signs(parts)
 
-    def _opened(self) -> ChangeSession:
+    def _opened(self) -> AheadSession:
         """Return the session, or a new one; the call that follows tells it the watermark."""
-        if self.session is None:
-            self.session = self._new_session()
-            events, op = self.worker_query.event_schema, self.worker_query.op
-            self.session.push((events if op is None else events.append(pa.field(op, pa.string()))).empty_table())
+        session = self.session
+        if session is None:
+            self.session = session = self._new_session()
+            session.conform(self.worker_query.event_schema.empty_table())
             if self._log:
-                self.session.make(self._log)
-        assert isinstance(self.session, ChangeSession)
-        return self.session
+                session.make(self._log)
+        assert isinstance(session, AheadSession)
+        return session
 
-    def _new_session(self) -> ChangeSession:
+    def _new_session(self) -> AheadSession:
         return self.worker_query.change_session()
 
     def close(self) -> Matches | Changes:
         """Return what would change if the stream ended here. Retractions that have met no event are ignored."""
         session = self._opened()
         session.treat_late("drop")
-        changed: Matches | Changes = session.close()
+        changed: Matches | Changes = session.end()
         return changed

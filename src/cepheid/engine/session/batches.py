@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from cepheid.api.fits import check_fits
+from cepheid.engine.session.fits import check_fits
 from cepheid.errors import InputError
 
 

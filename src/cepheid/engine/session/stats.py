@@ -42,7 +42,7 @@ def stats_of(pipelines: Sequence[Pipeline], *, events: int, matches: int, late: 
     """What a session has counted, with what the pipelines of its queries hold."""
     queries = [query for pipeline in pipelines for query in pipeline.queries]
     machines = [query.machine for query in queries if query.machine is not None]
-    streams = [stream for pipeline in pipelines for _, stream in pipeline.every_stream()]
+    streams = {id(stream): stream for pipeline in pipelines for _, stream in pipeline.every_stream()}.values()
     return Stats(
         events=events,
         runs=sum(machine.runs for machine in machines),
