@@ -1,4 +1,4 @@
-"""A hundred queries that are added to a session, beside a program of the same hundred: what they cost of the same events.
+"""A hundred queries that are added to a session, beside a program of the same hundred: what they cost.
 
     python bench/added_queries.py [EVENTS [QUERIES]]
 
