@@ -68,9 +68,8 @@ def run(session: Session, batches: list[pa.Table]) -> tuple[float, dict[str, int
 
 def main() -> None:
     """Print both times and their ratio."""
-    count, queries = (
-        (int(word) for word in (*sys.argv[1:], "1000000", "100")[:2]) if len(sys.argv) < 3 else map(int, sys.argv[1:3])
-    )
+    sizes = [int(word) for word in sys.argv[1:]]
+    count, queries = (*sizes, *(1_000_000, 100)[len(sizes) :])
     table = events(count)
     batches = [table.slice(at, BATCH) for at in range(0, count, BATCH)]
     best = {"program": float("inf"), "added": float("inf")}

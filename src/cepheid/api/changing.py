@@ -11,8 +11,8 @@ from cepheid.builder.columns import Column
 from cepheid.engine.encoding.times import time_value
 from cepheid.engine.session.change_times import in_ticks, shown
 from cepheid.engine.session.history import EVER, AnyChange, ticks_in
+from cepheid.engine.session.opening import AnySession
 from cepheid.engine.session.query_changes import ReplaceQuery, add_query, remove_query, replace_query
-from cepheid.engine.session.query_session import QuerySession
 from cepheid.errors import UsageError
 
 
@@ -47,7 +47,7 @@ class Together:
 class Changing:
     """The calls that change a session. engine: what runs it."""
 
-    engine: QuerySession
+    engine: AnySession
 
     def change(self, *changes: AnyChange) -> Any:
         """Change what runs: several changes as one. One that is refused alters nothing.
@@ -131,7 +131,7 @@ class Changing:
         return shown(self.engine.log, self.engine.schema) if self.engine.is_open else []
 
 
-def _check_time(session: QuerySession, at: int) -> None:
+def _check_time(session: AnySession, at: int) -> None:
     """Refuse a change at a time that the session has passed."""
     schema, clock = session.schema, session.clock
     passed = (clock.watermark, "the watermark"), (session.promises.latest, "the time of a promise,")

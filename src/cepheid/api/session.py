@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
@@ -24,7 +24,7 @@ from cepheid.engine.encoding.few_events import Events
 from cepheid.engine.encoding.times import from_ticks, to_ticks
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.session.batches import completed
-from cepheid.engine.session.query_session import QuerySession
+from cepheid.engine.session.opening import AnySession
 from cepheid.engine.session.refused_calls import advanced_too_early, check_forward, only_waits
 from cepheid.engine.session.stats import Stats
 from cepheid.engine.stream.parts import FlatSink, PartSource
@@ -55,7 +55,7 @@ class Session(Changing):
     1            2          {ts: 1, type: A}  {ts: 2, type: B}
     """
 
-    def __init__(self, query: Query, engine: QuerySession, *, trace: object = None) -> None:
+    def __init__(self, query: Query, engine: AnySession, *, trace: object = None) -> None:
         self.engine = engine
         self._query = query
         self._surprises = query.surprises
@@ -139,8 +139,7 @@ class Session(Changing):
             raise advanced_too_early()
         to = to_ticks(session.schema, watermark)
         check_forward(to, session.clock.watermark, watermark)
-        matches: Matches = session.reach(to)
-        return matches
+        return cast("Matches", session.reach(to))
 
     def close(self) -> Matches:
         """End the stream. Returns the remaining matches."""
@@ -150,8 +149,7 @@ class Session(Changing):
             self._fitted(self._query.empty_table(), listed=False)
         if self._watch is not None:
             self._watch.end(session.schema)
-        matches: Matches = session.end()
-        return matches
+        return cast("Matches", session.end())
 
     def retract(self, rows: object) -> Any:
         """Take events back, in a session with `speculate` or `op`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from cepheid.engine.session.history import Life
 from cepheid.engine.session.outputs import Outputs
 from cepheid.engine.session.recomputed import Recomputed
 from cepheid.engine.session.session_query import SessionQuery
-from cepheid.engine.session.signed_rows import those
+from cepheid.engine.session.signed_rows import Signs, Times, those
 from cepheid.engine.session.turn import Turn, check_goes_on
 from cepheid.engine.session.ways_ahead import (
     check_by_partitions,
@@ -33,7 +33,7 @@ from cepheid.engine.stream.ahead import Ahead, Replaying
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.conversion import fitting
 from cepheid.engine.stream.event_log import Net
-from cepheid.engine.stream.parts import PartSource, Sink
+from cepheid.engine.stream.parts import Header, PartSource, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.snapshot import telling_damage
 from cepheid.engine.stream.speculation import Speculation
@@ -112,7 +112,7 @@ class AheadQuery:
 
     # Events.
 
-    def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+    def weigh(self, events: Timed, signs: Signs, watermark: int | None) -> Net:
         """What insertions (1), retractions (-1) and a watermark do to the events that it sees."""
         seen = self.life.lifetime.has(events[1])
         if not seen.all():
@@ -150,7 +150,7 @@ class AheadQuery:
         return every[-1].with_outputs(self.outputs.named(every))
 
     @property
-    def recorded(self) -> Callable[[int], tuple[pa.Table, Any, Any]]:
+    def recorded(self) -> Callable[[int], tuple[pa.Table, Times, Signs]]:
         """What returns all events from a time on that can still change, and the retractions that wait for theirs."""
         return recorded_by(self.way)
 
@@ -197,10 +197,10 @@ class AheadQuery:
         until = turn.life.lifetime.until
         schema = self.pipeline.schema
         events: Timed = empty_table(schema.arrow), np.zeros(0, np.int64)
-        signs: Any = None
+        signs: Signs = None
         if until is not None and until != self.life.lifetime.until:
             table, times, signs = self.recorded(until + 1)
-            events, signs = (table, times), -signs
+            events, signs = (table, times), None if signs is None else -signs
         net = self.way.weigh(events, signs, watermark)
         self.way.until = until
         self.life = turn.life
@@ -220,12 +220,12 @@ class AheadQuery:
 
     # Snapshots.
 
-    def save(self, sink: Sink) -> dict[str, Any]:
+    def save(self, sink: Sink) -> Header:
         """The events and what runs, for a header."""
         state, saved = self.way.save(sink)
         return state | {"speculation": saved}
 
-    def load(self, header: dict[str, Any], source: PartSource) -> None:
+    def load(self, header: Header, source: PartSource) -> None:
         """Restore what was saved, in a query that was opened by what `by_partitions_in` says of the header."""
         if ("rows" in header["speculation"]) != self.recomputes:
             message = "the snapshot is of engine 'reference', or this is, and the other one is not"
@@ -234,6 +234,6 @@ class AheadQuery:
             self.way.load(header, header["speculation"], source)
 
 
-def by_partitions_in(header: dict[str, Any]) -> bool:
+def by_partitions_in(header: Header) -> bool:
     """Whether a saved query ran partition by partition."""
     return "replay" in header["speculation"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,15 +20,15 @@ from cepheid.engine.session.delays import ALL
 from cepheid.engine.session.history import AnyChange, Life, ticks_in
 from cepheid.engine.session.outputs import with_others
 from cepheid.engine.session.query_changes import sequenced_queries
-from cepheid.engine.session.query_session import OnAccepted, QuerySession
+from cepheid.engine.session.query_session import Emitted, OnAccepted, QuerySession
 from cepheid.engine.session.refused_changes import not_counting, unmet
 from cepheid.engine.session.session_query import SessionQuery
-from cepheid.engine.session.signed_rows import those, with_op
+from cepheid.engine.session.signed_rows import Signs, those, with_op
 from cepheid.engine.session.stats import Stats
 from cepheid.engine.session.turn import Turn
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
-from cepheid.engine.stream.parts import FlatSink, PartSource, Prefixed, Sink
+from cepheid.engine.stream.parts import FlatSink, Header, PartSource, Prefixed, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import Promise
 from cepheid.engine.stream.retyped import retype
@@ -44,7 +44,7 @@ _NEVER = 2**63 - 1
 _EVER = -(2**63)
 
 
-class AheadSession(QuerySession):
+class AheadSession(QuerySession[AheadQuery]):
     """What can still change is kept: events since the watermark, and matches that are not certain.
 
     speculates: whether matches are emitted before they are certain; else calls return the certain ones.
@@ -143,11 +143,11 @@ class AheadSession(QuerySession):
     def _no_events(self) -> Timed:
         return empty_table(self.columns), np.zeros(0, np.int64)
 
-    def reach(self, watermark: int) -> Any:
+    def reach(self, watermark: int) -> Emitted:
         """Move the watermark, in ticks; return what that changes."""
         return self.update(self._no_events(), None, watermark)
 
-    def accept(self, arrival: Arrival, signs: Any = None, on_accepted: OnAccepted | None = None) -> Any:
+    def accept(self, arrival: Arrival, signs: Signs = None, on_accepted: OnAccepted | None = None) -> Emitted:
         """Insert and retract events; the watermark follows them, if it follows any."""
         assert isinstance(arrival.rows, RowsInMemory)
         timed = arrival.rows.events, arrival.rows.times
@@ -156,12 +156,12 @@ class AheadSession(QuerySession):
     def update(
         self,
         events: Timed,
-        signs: Any,
+        signs: Signs,
         watermark: int | None,
         *,
         late_before: int | None = None,
         on_accepted: OnAccepted | None = None,
-    ) -> Any:
+    ) -> Emitted:
         """Move the watermark, then insert (1) and retract (-1) events with their times in ticks; all in one change.
 
         late_before: the time before which events are late, where that is not the watermark that is reached.
@@ -183,7 +183,7 @@ class AheadSession(QuerySession):
             self.clock.see(int(times.max()))
         return self._emitted(self._follow(events, signs, watermark, weighed))
 
-    def end(self, horizon: int | None = None) -> Any:
+    def end(self, horizon: int | None = None) -> Emitted:
         """End the stream; return what that changes."""
         nothing = self._no_events()
         weighed = self._weigh(nothing, None, _NEVER)
@@ -191,7 +191,7 @@ class AheadSession(QuerySession):
         self.closed = True
         return self._emitted(found)
 
-    def _on_time(self, events: Timed, signs: Any, watermark: int | None) -> tuple[Timed, Any, pa.Table]:
+    def _on_time(self, events: Timed, signs: Signs, watermark: int | None) -> tuple[Timed, Signs, pa.Table]:
         """The rows that are not late, and those that are."""
         rows, times = events
         late = times < watermark if watermark is not None else np.zeros(len(times), bool)
@@ -205,12 +205,12 @@ class AheadSession(QuerySession):
         (aside, _), undone = those(late, (table, times), signs)
         return *those(~late, (table, times), signs), with_op(as_table(aside), self.op, undone)
 
-    def _needed(self, events: Timed, signs: Any) -> tuple[Timed, Any]:
+    def _needed(self, events: Timed, signs: Signs) -> tuple[Timed, Signs]:
         """The rows that are to be read: those that no arc can take do nothing where promises are ahead of them."""
         idle = self.promises.idle(*events, self.clock.watermark, self.pipeline) if self.promises.are_made else None
         return (events, signs) if idle is None else those(~idle, events, signs)
 
-    def keep_promise(self, promise: Promise | None) -> Any:
+    def keep_promise(self, promise: Promise | None) -> Emitted:
         """Emit what a promise has made certain; None: one that says nothing new."""
         ahead, watermark = None, self.clock.watermark
         if promise is not None and self.trusts:
@@ -218,7 +218,7 @@ class AheadSession(QuerySession):
         nothing = self._no_events()
         return self._emitted(self._follow(nothing, None, watermark, self._weigh(nothing, None, watermark), ahead=ahead))
 
-    def _weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+    def _weigh(self, events: Timed, signs: Signs, watermark: int | None) -> Net:
         """What events and a watermark do to the log; retractions whose event can't come any more are late."""
         net = (self._own.way if self._record is None else self._record).weigh(*self._needed(events, signs), watermark)
         if net.overdue:
@@ -231,7 +231,7 @@ class AheadSession(QuerySession):
     def _follow(
         self,
         events: Timed,
-        signs: Any,
+        signs: Signs,
         watermark: int | None,
         weighed: Net,
         *,
@@ -295,7 +295,7 @@ class AheadSession(QuerySession):
         factory = replace(self._factory, choice=AUTO)  # a forced plan is one of the session's own query
         return AheadQuery(life, factory, self._own.ahead, recomputes=self._recomputes)
 
-    def take_turns(self, own: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, AheadQuery]) -> Any:
+    def take_turns(self, own: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, AheadQuery]) -> Emitted:
         """Go on with what the queries are now; return what that changes."""
         watermark = self.clock.watermark
         if own is not None and own.life.lifetime.until is not None and self._record is None:
@@ -340,12 +340,12 @@ class AheadSession(QuerySession):
 
     # Snapshots.
 
-    def save(self, sink: Sink) -> dict[str, Any]:
+    def save(self, sink: Sink) -> Header:
         """The state: a header, and parts that go into a sink."""
         late = self.late_events if self.late.set_aside else None
         facts = self.facts(over=False, right_from=self._own.right_from)
         header = write_state(facts | self._besides(self.op, self.sequence, self._final), None, late, sink)
-        others: dict[str, Any] = {}
+        others: Header = {}
         for name, query in self._added.items():
             part = Prefixed(sink, f"{name}/")
             facts = self.facts_of_added(query.life.query, over=False, right_from=query.right_from)
@@ -357,14 +357,14 @@ class AheadSession(QuerySession):
         record = {} if self._record is None else {"record": self._record.save(Prefixed(sink, "record/"))}
         return header | self._own.save(sink) | record
 
-    def _besides(self, op: str | None, sequence: str | None, final: int | None) -> dict[str, Any]:
+    def _besides(self, op: str | None, sequence: str | None, final: int | None) -> Header:
         """The facts that only a session of this kind has."""
         ahead = self._own.ahead
         speculate = None if not self._speculates else ALL if ahead is None else ahead
         facts = {"speculate": speculate, "ahead": ahead, "op": op, "sequence": sequence}
         return facts | {"retracted": self._retracted, "final": final}
 
-    def load(self, header: dict[str, Any], source: PartSource) -> None:
+    def load(self, header: Header, source: PartSource) -> None:
         """Restore a state that `save` has written."""
         saved = header["session"]
         facts, columns = self.load_facts(header, source)
@@ -386,8 +386,8 @@ class AheadSession(QuerySession):
     def _restore(
         self,
         columns: pa.Schema,
-        header: dict[str, Any],
-        source_for: Callable[[dict[str, Any], Pipeline], PartSource],
+        header: Header,
+        source_for: Callable[[Header, Pipeline], PartSource],
     ) -> None:
         """Go on from a state with some columns."""
         schema = make_schema(columns, self.roles)

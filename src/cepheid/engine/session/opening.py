@@ -10,6 +10,8 @@ from cepheid.engine.session.session_query import SessionQuery
 from cepheid.engine.session.waiting_session import WaitingSession
 from cepheid.errors import UsageError
 
+AnySession = WaitingSession | AheadSession
+
 
 def open_waiting(
     query: SessionQuery, engine: str, plan: str, *, lateness: object = None, late: str = "error"

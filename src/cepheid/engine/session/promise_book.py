@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,9 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.encoding.times import from_ticks
+from cepheid.engine.session.signed_rows import Flags, Times
 from cepheid.engine.stream.late import LateFilter
+from cepheid.engine.stream.parts import Header
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import Promise, Promises
 from cepheid.engine.stream.rows import Arrival, arrival_of
@@ -104,28 +105,28 @@ class PromiseBook:
             return arrival, arrival
         return arrival, arrival_of(arrivals.schema, as_table(events).filter(from_numpy(~idle)), times[~idle])
 
-    def broken(self, events: Events, times: Any, policy: str, pipeline: Pipeline) -> Any:
+    def broken(self, events: Events, times: Times, policy: str, pipeline: Pipeline) -> Flags | None:
         """Which events break a promise; None if none does. Where that is an error, it is raised."""
-        flags: Any = None
-        first: Promise | None = None
-        for some, promise in self._all_broken(events, times, pipeline):
-            first = promise if first is None or some.argmax() < flags.argmax() else first
-            flags = some if flags is None else flags | some
-        if first is not None and policy == "error":
+        found = list(self._all_broken(events, times, pipeline))
+        if not found:
+            return None
+        flags: Flags = np.logical_or.reduce([some for some, _ in found])
+        if policy == "error":
+            _, first = min(found, key=lambda one: int(one[0].argmax()))
             raise _broken_promise(as_table(events), flags, times, first, pipeline)
         return flags
 
-    def _all_broken(self, events: Events, times: Any, pipeline: Pipeline) -> Iterator[tuple[Any, Promise]]:
+    def _all_broken(self, events: Events, times: Times, pipeline: Pipeline) -> Iterator[tuple[Flags, Promise]]:
         if self._trusted is not None:
             yield from self.trusted(pipeline).broken(events, times)
         if self._untrusted:
             yield from self._untrusted.broken(events, times)
 
-    def idle(self, events: Events, times: Any, watermark: int | None, pipeline: Pipeline) -> Any:
+    def idle(self, events: Events, times: Times, watermark: int | None, pipeline: Pipeline) -> Flags | None:
         """Which events do nothing, as no arc can take them where promises have brought the session; None if none."""
         if self._trusted is None or not len(times):
             return None
-        flags: Any = np.zeros(len(times), bool)
+        flags: Flags = np.zeros(len(times), bool)
         if self.certain is not None:
             flags |= times < self.certain
         partitions = self.trusted(pipeline).partition_times(watermark)
@@ -139,7 +140,7 @@ class PromiseBook:
 
     # Snapshots.
 
-    def save(self) -> dict[str, Any]:
+    def save(self) -> Header:
         """Promises as the header of a snapshot has them."""
         listed = [
             [print_expression(one.source), one.before, one.key is not None, known is self._trusted]
@@ -148,7 +149,7 @@ class PromiseBook:
         ]
         return {"promises": listed, "certain": self.certain} if listed or self.certain is not None else {}
 
-    def load(self, facts: Mapping[str, Any], pipeline: Pipeline) -> None:
+    def load(self, facts: Header, pipeline: Pipeline) -> None:
         """Restore what was saved, once the queries are there."""
         self.certain = facts.get("certain")
         for text, before, keyed, trusted in facts.get("promises", ()):
@@ -185,7 +186,7 @@ def _key_of(atom: ex.Expression) -> tuple[str, Value]:
     raise UsageError("CEP603", f"{print_expression(atom)} is not a value of a column", remedy)
 
 
-def _broken_promise(table: pa.Table, broken: Any, times: Any, promise: Promise, pipeline: Pipeline) -> InputError:
+def _broken_promise(table: pa.Table, broken: Flags, times: Times, promise: Promise, pipeline: Pipeline) -> InputError:
     row, schema = int(broken.argmax()), pipeline.schema
     many = f"{int(broken.sum())} of {table.num_rows} events break a promise"
     what = f"no event with {promise.text} comes before {from_ticks(schema, promise.before)}"

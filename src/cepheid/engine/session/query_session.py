@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import empty_table
+from cepheid.engine.matches.changes import Changes
+from cepheid.engine.matches.matches import Matches
 from cepheid.engine.session.batches import with_columns_of, with_types_of
 from cepheid.engine.session.clock import Clock
 from cepheid.engine.session.facts import SessionFacts, read_facts
@@ -18,11 +20,12 @@ from cepheid.engine.session.query_changes import ReplaceQuery, with_queries
 from cepheid.engine.session.refused_calls import check_usable
 from cepheid.engine.session.session_query import SessionQuery
 from cepheid.engine.session.shapes import Shapes
+from cepheid.engine.session.signed_rows import Signs
 from cepheid.engine.session.stats import Stats, stats_of
 from cepheid.engine.session.turn import Changeable, Turn, plan_turn
 from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.late import LateFilter
-from cepheid.engine.stream.parts import PartSource, Sink
+from cepheid.engine.stream.parts import Header, PartSource, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import Promise
 from cepheid.engine.stream.retyped import as_types, typed_like
@@ -38,11 +41,16 @@ if TYPE_CHECKING:
     from cepheid.engine.machines.factory import MachineFactory
 
 
-OnAccepted = Callable[[Timed, Any], None]
+QueryT = TypeVar("QueryT", bound=Changeable)
+
+Emitted = Matches | Changes
+"""What a call returns."""
+
+OnAccepted = Callable[[Timed, Signs], None]
 """Gets events with their times in ticks, and their signs."""
 
 
-class QuerySession(ABC):
+class QuerySession(ABC, Generic[QueryT]):
     """A query on a stream of batches, and others that come and go.
 
     Whoever keeps it passes every table through `conform`, the first of which opens it, and then calls what its kind
@@ -70,12 +78,12 @@ class QuerySession(ABC):
 
     @property
     @abstractmethod
-    def own(self) -> Changeable:
+    def own(self) -> QueryT:
         """The session's own query."""
 
     @property
     @abstractmethod
-    def added(self) -> Mapping[str, Changeable]:
+    def added(self) -> Mapping[str, QueryT]:
         """Queries that were added, while they live."""
 
     @property
@@ -93,25 +101,25 @@ class QuerySession(ABC):
         """Begin with events of some columns; before the first event, once more where these are others."""
 
     @abstractmethod
-    def accept(self, arrival: Arrival, signs: Any = None, on_accepted: OnAccepted | None = None) -> Any:
+    def accept(self, arrival: Arrival, signs: Signs = None, on_accepted: OnAccepted | None = None) -> Emitted:
         """Take in events that `conform` or its reader has read, and emit what that makes certain, or changes.
 
         signs: 1 inserts, -1 retracts; None: all insert. on_accepted: gets the rows that are not late.
         """
 
     @abstractmethod
-    def reach(self, watermark: int) -> Any:
+    def reach(self, watermark: int) -> Emitted:
         """Move the watermark, in ticks: all events before it are in. Emit what that makes certain, or changes."""
 
     @abstractmethod
-    def end(self, horizon: int | None = None) -> Any:
+    def end(self, horizon: int | None = None) -> Emitted:
         """End the stream, and emit what that makes certain, or changes.
 
         horizon: until when absences are known, in ticks; None: the end ends them all.
         """
 
     @abstractmethod
-    def keep_promise(self, promise: Promise | None) -> Any:
+    def keep_promise(self, promise: Promise | None) -> Emitted:
         """Emit what a promise has made certain; None: one that says nothing new."""
 
     @abstractmethod
@@ -124,11 +132,11 @@ class QuerySession(ABC):
         """Whether more follows from promises than which events are late."""
 
     @abstractmethod
-    def begin(self, life: Life) -> Any:
+    def begin(self, life: Life) -> QueryT:
         """A query that is to be added, which has had no event. The session does not have it yet."""
 
     @abstractmethod
-    def take_turns(self, own: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, Any]) -> Any:
+    def take_turns(self, own: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, QueryT]) -> Emitted:
         """Go on with what the queries are now, from the same state. Nothing can be wrong any more."""
 
     @abstractmethod
@@ -136,11 +144,11 @@ class QuerySession(ABC):
         """Go on with other types of columns."""
 
     @abstractmethod
-    def save(self, sink: Sink) -> dict[str, Any]:
+    def save(self, sink: Sink) -> Header:
         """The state: a header, and parts that go into a sink."""
 
     @abstractmethod
-    def load(self, header: dict[str, Any], source: PartSource) -> None:
+    def load(self, header: Header, source: PartSource) -> None:
         """Restore a state that `save` has written, in a new session of the same query."""
 
     @property
@@ -203,7 +211,7 @@ class QuerySession(ABC):
 
     # Promises.
 
-    def promise(self, before: int, source: ex.Expression, keyed: bool) -> Any:
+    def promise(self, before: int, source: ex.Expression, keyed: bool) -> Emitted:
         """No event to come for which a condition on `e` is TRUE is before a time, in ticks."""
         pipeline, watermark = self.pipeline, self.clock.watermark
         promise = bound_promise(before, source, keyed, pipeline.readers(EVENTS)[0].query)
@@ -214,14 +222,14 @@ class QuerySession(ABC):
 
     # Changes.
 
-    def make(self, changes: Sequence[AnyChange]) -> Any:
+    def make(self, changes: Sequence[AnyChange]) -> Emitted:
         """Make changes, with times in ticks and not before the watermark, as one; a refused one alters nothing."""
         added = {name: life.query for name, life in self.history.added.items()}
         fresh = with_queries(changes, self.history.own.query, added)
         history = self.history.after(self.judged(fresh), self.schema)
         own = plan_turn(self.own, history.own, self.settled(None), self._shapes)
         turns: dict[str, Turn] = {}
-        begun: dict[str, Any] = {}
+        begun: Header = {}
         for name, life in history.added.items():
             if name not in self.history.added:
                 self._shapes.learn(life.query, self.pipeline)
@@ -270,12 +278,12 @@ class QuerySession(ABC):
 
     # Snapshots.
 
-    def facts(self, *, over: bool, right_from: int | None) -> dict[str, Any]:
+    def facts(self, *, over: bool, right_from: int | None) -> Header:
         """The facts of the session, with promises, for the header of a snapshot."""
         facts = self._facts(self.log, over=over, right_from=right_from, lateness=self.clock.lateness, late=self.late)
         return facts.written(self.history.own.query) | self.promises.save()
 
-    def facts_of_added(self, query: SessionQuery, *, over: bool, right_from: int | None) -> dict[str, Any]:
+    def facts_of_added(self, query: SessionQuery, *, over: bool, right_from: int | None) -> Header:
         """The same of a query that was added: promises, lateness and changes are the session's."""
         return self._facts([], over=over, right_from=right_from, lateness=None, late=LateFilter("drop")).written(query)
 
@@ -295,7 +303,7 @@ class QuerySession(ABC):
             right_from,
         )
 
-    def load_facts(self, header: dict[str, Any], source: PartSource) -> tuple[SessionFacts, pa.Schema | None]:
+    def load_facts(self, header: Header, source: PartSource) -> tuple[SessionFacts, pa.Schema | None]:
         """Restore what a header has besides streams and machines, and the history; return the columns too, if any."""
         _, columns, _, late = read_state(header, source, self._fingerprint)
         facts = read_facts(header["session"], self.history.own.query)

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.few_events import as_table
 from cepheid.engine.matches.changes import ADDED, REMOVED
 from cepheid.engine.stream.arrivals import Timed
 
+Times = NDArray[np.int64]
+"""Times in ticks."""
 
-def those(chosen: Any, events: Timed, signs: Any) -> tuple[Timed, Any]:
+Flags = NDArray[np.bool_]
+
+Signs = NDArray[np.int8] | None
+"""1 inserts an event, -1 retracts one; None: all are inserted."""
+
+
+def those(chosen: Flags, events: Timed, signs: Signs) -> tuple[Timed, Signs]:
     """Those rows of some that are chosen by flags."""
     given, times = events
     kept = as_table(given).filter(from_numpy(chosen)), times[chosen]
     return kept, None if signs is None else signs[chosen]
 
 
-def with_op(table: pa.Table, op: str | None, signs: Any) -> pa.Table:
+def with_op(table: pa.Table, op: str | None, signs: Signs) -> pa.Table:
     """Rows as they came: those of a session with `op` have that column."""
     if op is None:
         return table

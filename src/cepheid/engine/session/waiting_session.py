@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -14,9 +14,10 @@ from cepheid.engine.session.history import Life
 from cepheid.engine.session.outputs import with_others
 from cepheid.engine.session.query_session import OnAccepted, QuerySession
 from cepheid.engine.session.session_query import SessionQuery
+from cepheid.engine.session.signed_rows import Signs
 from cepheid.engine.session.turn import Turn
 from cepheid.engine.session.waiting_query import WaitingQuery
-from cepheid.engine.stream.parts import FlatSink, PartSource, Prefixed, Sink
+from cepheid.engine.stream.parts import FlatSink, Header, PartSource, Prefixed, Sink
 from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.promises import EVER, Promise
 from cepheid.engine.stream.retyped import retype
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from cepheid.engine.machines.factory import MachineFactory
 
 
-class WaitingSession(QuerySession):
+class WaitingSession(QuerySession[WaitingQuery]):
     """Events wait for the watermark; what was emitted stands.
 
     The session's own query has its stream for itself, since promises may take it ahead. Queries that were added share
@@ -87,7 +88,7 @@ class WaitingSession(QuerySession):
             self._share(query)
 
     def _share(self, query: WaitingQuery, stream: SharedStream | None = None) -> None:
-        """Open a query on the stream of others, or of its own, which the session has from now on."""
+        """Open a query on the stream of others, or of its own, which the session has from then on."""
         shared = self._stream_for(query) if stream is None else stream
         shared.add(query.open(shared.stream.schema, shared.stream))
         if shared not in self._shared:
@@ -126,7 +127,7 @@ class WaitingSession(QuerySession):
             self.clock.see(arrival.high)
         return arrival
 
-    def accept(self, arrival: Arrival, signs: Any = None, on_accepted: OnAccepted | None = None) -> Matches:
+    def accept(self, arrival: Arrival, signs: Signs = None, on_accepted: OnAccepted | None = None) -> Matches:
         """Take events in, and let the watermark follow those that are not late, if it follows any."""
         on_time = self.take(arrival)
         if on_accepted is not None:
@@ -148,12 +149,12 @@ class WaitingSession(QuerySession):
         own = self._advance(None, horizon)
         return own if not self._added else self._with_added(own, None, horizon)
 
-    def _advance(self, now: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None) -> Matches:
+    def _advance(self, reached: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None) -> Matches:
         """The matches of the session's own query."""
         own = self._own
         assert own.reader is not None
         self.failed = True  # until it has succeeded
-        matches = own.reader.advance(now, horizon, ahead)
+        matches = own.reader.advance(reached, horizon, ahead)
         emitted = own.outputs.of(matches, own.pipeline.queries)
         if emitted is not own.outputs.empty:
             self.matches += matches[-1].count()
@@ -162,14 +163,14 @@ class WaitingSession(QuerySession):
         self.failed = False
         return emitted
 
-    def _with_added(self, own: Matches, now: int | None, horizon: int | None) -> Matches:
+    def _with_added(self, own: Matches, reached: int | None, horizon: int | None) -> Matches:
         """The matches of all queries; those that are over are dropped."""
         self.failed = True
         matches: dict[int, list[Matches]] = {}
         for shared in self._shared:
-            matches |= zip(map(id, shared.readers), shared.advance(now, horizon), strict=True)
+            matches |= zip(map(id, shared.readers), shared.advance(reached, horizon), strict=True)
         emitted = {name: query.result(matches[id(query.reader)]) for name, query in self._added.items()}
-        for name in [name for name, query in self._added.items() if query.is_over and now is not None]:
+        for name in [name for name, query in self._added.items() if query.is_over and reached is not None]:
             self._leave(self._added.pop(name))
         self.failed = False
         return with_others(own, emitted)
@@ -189,22 +190,22 @@ class WaitingSession(QuerySession):
     def keep_promise(self, promise: Promise | None) -> Matches:
         """Emit what a promise has made certain; None: one that says nothing new."""
         pipeline = self.pipeline
-        now = self.promises.reached(self.clock.watermark, pipeline)
-        ahead = None if promise is None else self.promises.partition_times(now, promise, pipeline)
-        if ahead is not None and not pipeline.may_go_ahead(EVER if now is None else now):
+        reached = self.promises.reached(self.clock.watermark, pipeline)
+        ahead = None if promise is None else self.promises.partition_times(reached, promise, pipeline)
+        if ahead is not None and not pipeline.may_go_ahead(EVER if reached is None else reached):
             ahead = None
         if promise is not None:
-            self._end_runs(now)
-        if now is None and ahead is None:
+            self._end_runs(reached)
+        if reached is None and ahead is None:
             return self.nothing()
-        own = self._advance(EVER if now is None else now, ahead=ahead)
+        own = self._advance(EVER if reached is None else reached, ahead=ahead)
         return with_others(own, {name: query.nothing() for name, query in self._added.items()})
 
-    def _end_runs(self, now: int | None) -> None:
+    def _end_runs(self, reached: int | None) -> None:
         """Give up runs that nothing to come can complete."""
         promises = self.promises.trusted(self.pipeline)
         for query in self.pipeline.readers(EVENTS):
-            before = promises.ends_from(query.query, now, self.pipeline.events.arrivals)
+            before = promises.ends_from(query.query, reached, self.pipeline.events.arrivals)
             if before is not None and query.machine is not None:
                 query.machine.end_runs(before)
 
@@ -217,7 +218,7 @@ class WaitingSession(QuerySession):
         return query
 
     def take_turns(self, own: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, WaitingQuery]) -> Matches:
-        """Go on with what the queries are now. Nothing is emitted: no event after the change was read."""
+        """Go on with the queries as they are after that. Nothing is emitted: no event after the change was read."""
         watermark = self.clock.watermark
         if own is not None:
             self._own.take_turn(own, watermark)
@@ -272,14 +273,14 @@ class WaitingSession(QuerySession):
 
     # Snapshots.
 
-    def save(self, sink: Sink) -> dict[str, Any]:
+    def save(self, sink: Sink) -> Header:
         """The state: a header, and parts that go into a sink. A stream that queries share is written once."""
         own = self._own
         late = self.late_events if self.late.set_aside else None
         facts = self.facts(over=own.is_over, right_from=own.right_from)
         header = write_state(facts, own.pipeline if self.is_open else None, late, sink)
-        others: dict[str, Any] = {}
-        streams: dict[int, dict[str, Any]] = {}
+        others: Header = {}
+        streams: dict[int, Header] = {}
         for name, query in self._added.items():
             part, events = Prefixed(sink, f"{name}/"), query.pipeline.events
             facts = self.facts_of_added(query.life.query, over=False, right_from=query.right_from)
@@ -288,7 +289,7 @@ class WaitingSession(QuerySession):
             others[name] = write_state(facts, None, None, part) | saved
         return header | ({"others": others} if others else {})
 
-    def load(self, header: dict[str, Any], source: PartSource) -> None:
+    def load(self, header: Header, source: PartSource) -> None:
         """Restore a state that `save` has written."""
         facts, columns = self.load_facts(header, source)
         if columns is None:
@@ -302,7 +303,7 @@ class WaitingSession(QuerySession):
             self._load_added(header, lambda saved, pipeline: source)
         self.promises.load(header["session"], self.pipeline)
 
-    def _load_added(self, header: dict[str, Any], source_for: Callable[[dict[str, Any], Pipeline], PartSource]) -> None:
+    def _load_added(self, header: Header, source_for: Callable[[Header, Pipeline], PartSource]) -> None:
         """Restore queries that were added: those whose streams are saved in the same place share one."""
         streams: dict[str, SharedStream] = {}
         self._shared, self._added = [], {}

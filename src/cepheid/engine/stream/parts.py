@@ -9,6 +9,9 @@ import pyarrow as pa
 
 from cepheid.engine.stream.rows import RowsInMemory, StoredRows
 
+Header = dict[str, Any]
+"""What JSON can carry of a state. It says where parts are found again."""
+
 
 class Sink(Protocol):
     """What takes the parts of a state. Each is called by a name, and is found again by what JSON can carry."""

@@ -27,28 +27,28 @@ class StreamReader:
     lifetime: Lifetime = FOR_GOOD
     is_over: bool = False
 
-    def read(self, batch: Batch | None, now: int | None, horizon: int | None = None) -> list[Matches]:
+    def read(self, batch: Batch | None, reached: int | None, horizon: int | None = None) -> list[Matches]:
         """The matches of each query when all events before a time (None: all) were released, the last as a batch."""
         seen = None if batch is None else self.lifetime.part_of(batch)
-        return self._until(now, horizon, lambda now, horizon: self.pipeline.process(seen, now, horizon))
+        return self._until(reached, horizon, lambda reached, horizon: self.pipeline.process(seen, reached, horizon))
 
     def advance(
-        self, now: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None
+        self, reached: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None
     ) -> list[Matches]:
         """The same of a pipeline that has its stream for itself, and releases the events."""
         if self.lifetime.until is None:
-            return self.pipeline.advance(now, horizon, ahead)
-        return self._until(now, horizon, lambda now, horizon: self.pipeline.advance(now, horizon, ahead))
+            return self.pipeline.advance(reached, horizon, ahead)
+        return self._until(reached, horizon, lambda reached, horizon: self.pipeline.advance(reached, horizon, ahead))
 
     def _until(
-        self, now: int | None, horizon: int | None, read: Callable[[int | None, int | None], list[Matches]]
+        self, reached: int | None, horizon: int | None, read: Callable[[int | None, int | None], list[Matches]]
     ) -> list[Matches]:
         """At the end of the lifetime all events are in, and no absence after that is known."""
         if self.is_over:
             return [query.nothing() for query in self.pipeline.queries]
-        if self.lifetime.is_over(now):
-            now, horizon, self.is_over = None, self.lifetime.known(horizon), True
-        return read(now, horizon)
+        if self.lifetime.is_over(reached):
+            reached, horizon, self.is_over = None, self.lifetime.known(horizon), True
+        return read(reached, horizon)
 
 
 @dataclass(eq=False)
@@ -84,20 +84,20 @@ class SharedStream:
         queries = [query.query for reader in self.readers for query in reader.pipeline.readers(EVENTS)]
         self.stream.arrivals.types = types_in_order(queries)
 
-    def advance(self, now: int | None, horizon: int | None = None) -> list[list[Matches]]:
+    def advance(self, reached: int | None, horizon: int | None = None) -> list[list[Matches]]:
         """The matches of each query of each reader when all events before a time (None: all) are in."""
-        batch = self.stream.release(now)
-        matches = [reader.read(batch, now, horizon) for reader in self.readers]
-        if now is not None and self.stream.is_crowded:
-            self._compact(now)
+        batch = self.stream.release(reached)
+        matches = [reader.read(batch, reached, horizon) for reader in self.readers]
+        if reached is not None and self.stream.is_crowded:
+            self._compact(reached)
         return matches
 
-    def compact(self, now: int) -> None:
+    def compact(self, reached: int) -> None:
         """Drop everything that no match to come can need."""
-        self._compact(now, eager=True)
+        self._compact(reached, eager=True)
         for reader in self.readers:
-            reader.pipeline.compact_composites(now)
+            reader.pipeline.compact_composites(reached)
 
-    def _compact(self, now: int, *, eager: bool = False) -> None:
+    def _compact(self, reached: int, *, eager: bool = False) -> None:
         machines = [one for r in self.readers if not r.is_over for one in r.pipeline.machines_of(self.stream)]
-        self.stream.compact(now, machines, eager=eager)
+        self.stream.compact(reached, machines, eager=eager)

@@ -10,7 +10,7 @@ from typing import Any
 from cepheid.api import Changes, Matches
 from cepheid.engine.session.control import ControlDecision
 from cepheid.engine.session.history import AnyChange
-from cepheid.engine.session.query_session import QuerySession
+from cepheid.engine.session.opening import AnySession
 from cepheid.engine.session.waiting_session import WaitingSession
 from cepheid.engine.session.written_changes import write_changes
 from cepheid.engine.stream.rows import Arrival
@@ -56,7 +56,7 @@ class Bucket:
         self.fingerprint = fingerprint
         self.by_shape = by_shape  # state of other queries of the same shape is accepted
         self.ticks_per_ms = 1_000_000 // worker_query.schema.tick
-        self.session: QuerySession | None = None
+        self.session: AnySession | None = None
         self._log: list[AnyChange] = list(log)  # how the query has changed, while there is no session
         self.watermark: int | None = None  # in ticks, of the last micro-batch
         self.cleared = 0  # the watermark when the session was last made to discard what it can
@@ -110,7 +110,7 @@ class Bucket:
     def decide(self, control: Control, watermark: int | None) -> ControlDecision:
         """Decide about the rows of the control stream: whatever events the bucket has, all decide the same."""
 
-        def opened(log: Sequence[AnyChange]) -> QuerySession:
+        def opened(log: Sequence[AnyChange]) -> AnySession:
             return type(self)(self.worker_query, self.fingerprint, log=log)._opened()
 
         return control.decide(self.worker_query, self.fingerprint, self.log, watermark, opened)
@@ -161,7 +161,7 @@ class Bucket:
             self.session = None
             self.stored.segments = {}
 
-    def _opened(self) -> QuerySession:
+    def _opened(self) -> AnySession:
         """Return the session, or a new one that knows the watermark."""
         session = self.session
         if session is None:
@@ -229,14 +229,14 @@ class Bucket:
             if header["state"] is not None:
                 self.session = self._restored(header["state"], self.reader)
 
-    def _restored(self, saved: dict[str, Any], reader: StateReader) -> QuerySession:
+    def _restored(self, saved: dict[str, Any], reader: StateReader) -> AnySession:
         query = self.worker_query
         saved["session"]["fingerprint"] = query.query.compiled.fingerprint  # maybe of another query of the same shape
         session = self._new_session()
         session.load(saved, reader)
         return session
 
-    def _new_session(self) -> QuerySession:
+    def _new_session(self) -> AnySession:
         """Open a session that knows no columns yet."""
         return self.worker_query.new_session()
 

@@ -10,14 +10,14 @@ from cepheid.api import Query
 from cepheid.engine.encoding.times import from_ticks
 from cepheid.engine.session.control import ControlDecision, ControlRow, decide
 from cepheid.engine.session.history import AnyChange
+from cepheid.engine.session.opening import AnySession
 from cepheid.engine.session.query_changes import AddQuery, ReplaceQuery
-from cepheid.engine.session.query_session import QuerySession
 from cepheid.engine.session.written_changes import read_changes, write_changes
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.whole_queries import check_replaced, check_whole
 from cepheid.spark.worker import WorkerQuery, cached_query
 
-Opened = Callable[[Sequence[AnyChange]], QuerySession]
+Opened = Callable[[Sequence[AnyChange]], AnySession]
 """Opens a session without events, after some changes."""
 
 
