@@ -375,7 +375,7 @@ def test_explain_says_what_happens(spark: Any, tmp_path: Path) -> None:
     def explained(frame: Any, **options: Any) -> str:
         return str(query.explain(frame, **options)).partition("\nSpark ")[2]
 
-    assert "as soon as their events are there (op is +), and taken back (op is -)" in explained(live, speculate="all")
+    assert "as soon as their events are there (op is +), and retracted (op is -)" in explained(live, speculate="all")
     assert "10 minutes ahead of the watermark" in explained(live, speculate=600_000)
     assert "when they are certain, as changes" in explained(live, speculate=0)
     assert "cancels an event that still waits" in explained(live, op=OP)

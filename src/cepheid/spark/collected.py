@@ -29,5 +29,5 @@ def first_events(job: Job, rows: DataFrame, most: int) -> pa.Table:
 
 
 def collect(job: Job, rows: DataFrame) -> pa.Table:
-    """All of some rows."""
+    """Collect some rows on the driver, in the types that a worker reads."""
     return conform(rows.toArrow(), job.worker_query.event_schema)

@@ -68,11 +68,11 @@ def _changes(job: Job) -> Iterator[str]:
         yield "matches are given when they are certain, as changes: op is always +"
     elif speculate is not None and job.options.sequence is None:
         when = "as soon as their events are there" if speculate == ALL else f"{speculate} ahead of the watermark"
-        yield f"matches are given {when} (op is +), and taken back (op is -) if what comes later undoes them"
+        yield f"matches are emitted {when} (op is +), and retracted (op is -) if what comes later undoes them"
         yield "the events since the watermark are kept in order to match them again"
     if job.options.sequence is not None:
-        yield f"no match goes over a gap in column {job.options.sequence}: each is given at once, for good"
+        yield f"no match spans a gap in column {job.options.sequence}: each is emitted at once, for good"
     if op is not None and speculate is None:
         yield f"column {op}: a retraction cancels an event that still waits for the watermark"
     elif op is not None:
-        yield f"column {op}: a retraction takes back an event that the watermark has not passed, and its matches"
+        yield f"column {op}: a retraction withdraws an event that the watermark has not passed, and its matches"

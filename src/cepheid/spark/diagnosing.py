@@ -52,24 +52,24 @@ def diagnose(df: DataFrame, query: Query, *, sample: int | str | None = "auto") 
 
     sample: about how many events are collected and diagnosed on the driver: all events of some keys, or the first ones
     if the query has no key. None: the tasks follow all runs. Events, types and matches are counted by Spark, as are
-    keys; rows are numbered in the sample, or in their task.
+    keys; rows are counted in the sample, or in their task.
     """
     wanted = read_sample(sample)
     remedy = "diagnose a batch of the same data, such as q.diagnose(spark.read.parquet(…))"
     job = batch_job(df, query, "diagnosed", remedy)
     whole = _count(job)
     few = _collect(job, whole, wanted if isinstance(wanted, int) else COLLECTED)
-    found = query.diagnose(few, sample="auto" if wanted is None else wanted)
+    diagnosis = query.diagnose(few, sample="auto" if wanted is None else wanted)
     if wanted is None and whole.events:
-        return _with_hints(_in_tasks(job, whole), found, query, whole)
+        return _with_hints(_in_tasks(job, whole), diagnosis, query, whole)
     if few.num_rows == whole.events:
-        return found
-    with warnings.catch_warnings():  # what there is to tell are hints
+        return diagnosis
+    with warnings.catch_warnings():  # what there is to say are hints
         warnings.simplefilter("ignore", CepheidWarning)
         matches = batch.match(make_job(df, query, read_options({}))).count()
     tick = whole.schema.tick
     seen = replace(
-        found.seen,
+        diagnosis.seen,
         events=whole.events,
         types=whole.types,
         first=whole.first,
@@ -77,7 +77,7 @@ def diagnose(df: DataFrame, query: Query, *, sample: int | str | None = "auto") 
         partitions=_keys(job),
         span=(whole.begin * tick, whole.end * tick),
     )
-    return _with_hints(replace(found, matches=matches, seen=seen), found, query, whole)
+    return _with_hints(replace(diagnosis, matches=matches, seen=seen), diagnosis, query, whole)
 
 
 def _count(job: Job) -> _Whole:
@@ -136,29 +136,29 @@ def _in_tasks(job: Job, whole: _Whole) -> Diagnosis:
 
 def _diagnose_in_task(worker_query: WorkerQuery, last: int) -> Callable[[Batches], Batches]:
     def cepheid_diagnose(batches: Batches) -> Batches:
-        found = [one for one in batches if one.num_rows]
-        if found:
-            events = conform(pa.Table.from_batches(found), worker_query.event_schema)
+        arrived = [arrived_batch for arrived_batch in batches if arrived_batch.num_rows]
+        if arrived:
+            events = conform(pa.Table.from_batches(arrived), worker_query.event_schema)
             part = diagnose_part(cached_query(worker_query.query), events, last)
             yield pa.record_batch({"diagnosis": pa.array([pickle.dumps(part)], pa.binary())})
 
     return cepheid_diagnose
 
 
-def _with_hints(found: Diagnosis, sampled: Diagnosis, query: Query, whole: _Whole) -> Diagnosis:
-    """What is said of all events, with the hints of a sample; all events tell which types there are."""
-    if found.matches and not sampled.matches:
-        return replace(found, hints=(), changes=(), tried=0)
+def _with_hints(diagnosis: Diagnosis, sampled: Diagnosis, query: Query, whole: _Whole) -> Diagnosis:
+    """What is said of all events, with the hints of a sample, but for the types, which are those of all events."""
+    if diagnosis.matches and not sampled.matches:
+        return replace(diagnosis, hints=(), changes=(), tried=0)
     hints = sampled.hints
     if sampled.seen.types.keys() != whole.types.keys():
-        others = [one for one in hints if one.code != _UNKNOWN_TYPE]
+        others = [hint for hint in hints if hint.code != _UNKNOWN_TYPE]
         hints = (*_of_types(query, whole), *others)
-    return replace(found, hints=hints, changes=sampled.changes, tried=sampled.tried)
+    return replace(diagnosis, hints=hints, changes=sampled.changes, tried=sampled.tried)
 
 
 def _of_types(query: Query, whole: _Whole) -> Iterator[Hint]:
     """Types that no event has."""
     seen = Observed(whole.events, whole=True, types=frozenset(whole.types))
-    for told in query.surprises.of_events(whole.schema, seen):
-        if told.code == _UNKNOWN_TYPE:
-            yield Hint(told.code, told.message, told.remedy)
+    for warned in query.surprises.of_events(whole.schema, seen):
+        if warned.code == _UNKNOWN_TYPE:
+            yield Hint(warned.code, warned.message, warned.remedy)

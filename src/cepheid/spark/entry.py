@@ -1,4 +1,4 @@
-"""The entry points for Spark: a batch DataFrame gives a batch DataFrame, a stream gives a stream."""
+"""The entry points for Spark: a batch DataFrame leads to a batch DataFrame, a stream to a stream."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
     skew: batch: whether keys with very many events are also split by time, which needs a sample of the events; by
         default if there is much to read.
     open: batch: whether an absence at the end of a match counts if the last event of the DataFrame is before the end of
-        its WITHIN or FOR; a stream never gives such a match.
+        its WITHIN or FOR; a stream never emits such a match.
     late: stream: what happens to late events, which the watermark has passed: "drop" (they are counted) or "error".
     buckets: stream: the number of buckets that the keys are divided among; it is fixed once there is a checkpoint.
     long: return one row for each event of a match, as `Matches.to_long` does, and not one for each match.
@@ -44,13 +44,13 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
         as long as they wait for the watermark.
     speculate: stream: how far ahead of the watermark matches are given: "10 minutes", a timedelta, a whole number in
         the unit of the query, or "all" for at once. The rows are then changes: `op` is + for a match that is new and -
-        for one that is taken back, and both have the same `match_id`. A match has at most one in a micro-batch.
-    sequence: a column that counts the events of a partition by 1, for contiguous queries: no match goes over a gap in
-        it, so that a stream gives each at once and never takes it back.
+        for one that is retracted, and both have the same `match_id`. A match has at most one in a micro-batch.
+    sequence: a column that counts the events of a partition by 1, for contiguous queries: no match spans a gap in
+        it, so that a stream emits each at once and never retracts it.
     changes: batch: how an automaton changes in the course of the events, as for events in memory.
     control: stream: a streaming DataFrame with the columns id, action, text and at, whose rows change the query while
-        it runs. Matches then have a first column `query` with the name of the query that gave them. What is refused is
-        in `cepheid.spark.refusals`.
+        it runs. Matches then have a first column `query` with the name of the query that emitted them; the rows
+        that were refused are in `cepheid.spark.refusals`.
     """
     read = read_options(options)
     for name in ("event_time", "speculate", "control"):

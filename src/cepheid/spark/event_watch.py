@@ -47,7 +47,7 @@ _INDEX = (1 << 33) - 1  # the bits of `monotonically_increasing_id` that number 
 
 
 class _SeenListener:
-    """On the driver: warns when all tasks of a stage have told what they have seen."""
+    """On the driver: warns when all tasks of a stage have reported what they have seen."""
 
     def __init__(self, job: Job, context: Any, tests: frozenset[str], place: Place) -> None:
         self.surprises = job.query.surprises
@@ -58,18 +58,18 @@ class _SeenListener:
         self.context = context
         self.place = place
         self.seen = TaskReport()
-        self.told: Counter[int] = Counter()
+        self.reported: Counter[int] = Counter()
         self.settled = False
 
     def __call__(self, report: Report) -> None:
         if self.settled:
             return
         self.seen += report.seen
-        self.told[report.stage] += 1
+        self.reported[report.stage] += 1
         stage = self.context.statusTracker().getStageInfo(report.stage)
-        if stage is None or self.told[report.stage] < stage.numTasks:
+        if stage is None or self.reported[report.stage] < stage.numTasks:
             return
-        del self.told[report.stage]
+        del self.reported[report.stage]
         self.settled = self.seen.rows >= _SETTLED
         try:
             self.surprises.warn(self.surprises.of_events(self.schema, self.observed()), self.place)
@@ -110,7 +110,7 @@ def tapped_events(job: Job) -> tuple[DataFrame, Tap | None]:
     if context is None:
         return job.events, None
     schema, columns = job.worker_query.schema, job.pushdown.columns
-    # A nested column is not read for this: of a key that is a field, nothing is told.
+    # A nested column is not read for this: of a key that is a field, nothing is reported.
     tests = {key_name(path): columns.index(path[0]) for path in claims.keys if len(path) == 1}
     role, named = schema.roles.type, frozenset(claims.types)
     tap = Tap(

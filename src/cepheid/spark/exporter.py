@@ -18,7 +18,7 @@ _COUNTERS = {
     "rows": "Rows that Spark has read.",
     "events": "Events that were taken in, without those that pushdown has dropped.",
     "matches": "Matches that were emitted.",
-    "withdrawn": "Matches that were taken back.",
+    "withdrawn": "Matches that were retracted.",
     "late": "Events that arrived after the watermark had passed them.",
     "refused": "Rows of the control stream that were refused.",
 }
@@ -43,8 +43,8 @@ class Exporter(StreamingQueryListener):
             raise UsageError("CEP602", "prometheus_client is not installed", remedy) from None
         registry = client.CollectorRegistry()
 
-        def made(kind: Any, told: Mapping[str, str]) -> dict[str, Any]:
-            return {name: kind(f"cepheid_{name}", text, ["query"], registry=registry) for name, text in told.items()}
+        def made(kind: Any, texts: Mapping[str, str]) -> dict[str, Any]:
+            return {name: kind(f"cepheid_{name}", text, ["query"], registry=registry) for name, text in texts.items()}
 
         self.counters, self.gauges = made(client.Counter, _COUNTERS), made(client.Gauge, _GAUGES)
         self.names: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Exporter(StreamingQueryListener):
         spark.streams.addListener(self)
 
     def close(self) -> None:
-        """Stop listening and serving."""
+        """Stop serving, and listening to Spark."""
         self._spark.streams.removeListener(self)
         self._server.shutdown()
         self._server.server_close()
@@ -72,12 +72,12 @@ class Exporter(StreamingQueryListener):
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
         """Spark calls this after each micro-batch."""
         progress = event.progress
-        name, found = progress.name or str(progress.id), metrics(progress)
-        found |= {"batches": 1, "rows": progress.numInputRows, "batch": progress.batchId}
+        name, figures = progress.name or str(progress.id), metrics(progress)
+        figures |= {"batches": 1, "rows": progress.numInputRows, "batch": progress.batchId}
         for key, counter in self.counters.items():
-            counter.labels(name).inc(found[key])
+            counter.labels(name).inc(figures[key])
         for key in ("batch", "runs", "state_bytes"):
-            self.gauges[key].labels(name).set(found[key])
+            self.gauges[key].labels(name).set(figures[key])
         self.gauges["batch_seconds"].labels(name).set((progress.batchDuration or 0) / 1000)
         watermark = watermark_of(progress)
         if watermark is not None:

@@ -17,7 +17,7 @@ _REMEDIES = {
     "TABLE_OR_VIEW_NOT_FOUND": "check the spelling; a catalog of tables is set with spark.sql.catalog.…",
     "PATH_NOT_FOUND": "check the spelling and the directory",
     "PATH_ALREADY_EXISTS": "choose another path",
-    "UNABLE_TO_INFER_SCHEMA": "give a directory with at least one file that has columns",
+    "UNABLE_TO_INFER_SCHEMA": "name a directory with at least one file that has columns",
     "DATA_SOURCE_NOT_FOUND": "check the spelling, or add its package with spark.jars.packages",
     "MALFORMED_RECORD_IN_PARSING": "fix that line: all records must have the same columns",
     "FAILED_READ_FILE": "fix that file, or remove it",

@@ -22,7 +22,7 @@ def flow_graph(job: Job) -> Graph:
         Node("engine", tuple(_engine(job)), NodeKind.STAGE),
         Node("sink", tuple(_sink(job)), NodeKind.SINK),
     )
-    edges = (Edge(one.name, other.name) for one, other in pairwise(nodes))
+    edges = (Edge(node.name, following.name) for node, following in pairwise(nodes))
     return Graph(nodes, tuple(edges), (f"Spark {'stream' if streams else 'batch'}",))
 
 

@@ -1,4 +1,4 @@
-"""Changes of matches that followed each other, as one: a match that was given and taken back has none."""
+"""Changes of matches that followed each other, as one: a match that was emitted and retracted has none."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cepheid.pattern.binding.schema import MATCH_ID
 
 
 def net_changes(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield what is left of changes: at most one of each match, and what is taken back comes first."""
+    """Yield what is left of changes: at most one of each match, and retractions come first."""
     parts = list(tables)
     if not parts:
         return

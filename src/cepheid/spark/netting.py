@@ -25,7 +25,7 @@ Changed = tuple[pa.Table, Any]
 """Some rows, and for each whether its event is inserted (1) or retracted (-1); None: all are inserted."""
 
 Unmet = Callable[[int, int], None]
-"""What is told the time of retractions that have met no event, and their number."""
+"""Called with the time of retractions without an event, and their number."""
 
 
 def net_arrivals(schema: Schema, changes: Iterable[Changed], unmet: Unmet) -> Iterator[Arrival]:

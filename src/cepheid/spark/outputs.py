@@ -17,7 +17,7 @@ from cepheid.pattern.expressions.declared import declared_type, how_to_declare
 from cepheid.pattern.expressions.types import Kind
 
 QUERY = "query"
-"""The column with the name of the query that gave a match, in a stream whose queries can change."""
+"""The column with the name of the query that emitted a match, in a stream whose queries can change."""
 
 
 def output_number(query: Query, output: str | None) -> int:
@@ -44,8 +44,8 @@ def match_schema(
     """Return the columns of a match in those types of Arrow that Spark has: times in microseconds, plain strings.
 
     long: the columns of an event of a match.
-    changes: the columns of a match that is added or taken back.
-    control: with the name of the query that gave it.
+    changes: the columns of a match that is added or retracted.
+    control: with the name of the query that emitted it.
     """
     bound = query.compiled.bind(query.compiled.schema(events))[output_number(query, output)]
     fields = []

@@ -29,7 +29,7 @@ def warn_of_first_events(job: Job) -> bool:
     surprises.warn(surprises.of_schema(schema))
     try:
         seen = _local_rows(job) or _local_files(job)
-    except CepheidError:  # events that cannot be read: whoever runs the query is told
+    except CepheidError:  # events that cannot be read: whoever runs the query gets the error
         return False
     if seen is not None:
         surprises.warn(surprises.of_events(schema, seen))
@@ -38,7 +38,7 @@ def warn_of_first_events(job: Job) -> bool:
 
 def _needed(job: Job) -> list[str]:
     roles = job.query.compiled.roles
-    # A nested column is not read for this: of a key that is a field, nothing is told.
+    # A nested column is not read for this: of a key that is a field, nothing is reported.
     keys = (path[0] for path in job.query.surprises.claims.keys if len(path) == 1)
     names = {roles.time, roles.type, *keys}
     return [name for name in job.pushdown.columns if name in names]

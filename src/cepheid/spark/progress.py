@@ -19,7 +19,7 @@ def metrics(progress: Any) -> dict[str, int]:
     """Return the metrics of one micro-batch from `query.lastProgress`, or from the event of a StreamingQueryListener.
 
     events: how many events the micro-batch took in. matches: how many matches it returned.
-    withdrawn: how many matches it took back, in a stream with `speculate`.
+    withdrawn: how many matches it retracted, in a stream with `speculate`.
     late: how many events arrived after the watermark had passed them.
     refused: how many rows of the control stream were refused.
     runs, state_bytes: what the buckets hold that the micro-batch updated.
@@ -58,5 +58,5 @@ def _observed(progress: Any) -> Iterator[Mapping[str, Any]]:
 def watermark_of(progress: Any) -> str | None:
     """Return the watermark of a micro-batch as Spark writes it, or None before there is one."""
     times: Any = progress["eventTime"] if isinstance(progress, Mapping) else progress.eventTime
-    found = dict(times or {}).get("watermark")
-    return None if found is None or str(found).startswith("1970-01-01T00:00:00") else str(found)
+    watermark = dict(times or {}).get("watermark")
+    return None if watermark is None or str(watermark).startswith("1970-01-01T00:00:00") else str(watermark)

@@ -46,9 +46,9 @@ class Recorder(StreamingQueryListener):
         progress = event.progress
         if not self._is_own(progress.id):
             return
-        found = metrics(progress)
-        told = {"number": progress.batchId, "seconds": (progress.batchDuration or 0) / 1000}
-        self._batches.append({**told, **found, "watermark": watermark_of(progress), "at": time.time()})
+        figures = metrics(progress)
+        micro_batch = {"number": progress.batchId, "seconds": (progress.batchDuration or 0) / 1000}
+        self._batches.append({**micro_batch, **figures, "watermark": watermark_of(progress), "at": time.time()})
         self._write("running")
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
@@ -64,18 +64,18 @@ class Recorder(StreamingQueryListener):
     def _is_own(self, stream: object) -> bool:
         """Whether a stream is the one of this checkpoint, which has its id."""
         try:
-            found = json.loads((self._checkpoint / "metadata").read_text(encoding="utf-8"))
+            metadata = json.loads((self._checkpoint / "metadata").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return False
-        return bool(found.get("id") == str(stream))
+        return bool(metadata.get("id") == str(stream))
 
     def _write(self, status: str, exception: str | None = None) -> None:
         """Replace the file at once: a reader sees the old one or the new one."""
         self._written, self._status = time.time(), status
-        told = {"status": status, "exception": exception, "at": self._written, "batches": list(self._batches)}
+        recorded = {"status": status, "exception": exception, "at": self._written, "batches": list(self._batches)}
         self._file.parent.mkdir(parents=True, exist_ok=True)
         beside = self._file.with_suffix(".new")
-        beside.write_text(json.dumps(told), encoding="utf-8")
+        beside.write_text(json.dumps(recorded), encoding="utf-8")
         os.replace(beside, self._file)
 
 

@@ -1,6 +1,6 @@
-"""What tasks tell the driver beside their matches: an accumulator that calls whoever listens there.
+"""What tasks report to the driver beside their matches: an accumulator that calls whoever listens there.
 
-Spark passes the updates of a task on before the job ends, so that what is told is known when an action returns.
+Spark passes the updates of a task on before the job ends, so that a report is known when an action returns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TaskReport:
     valued: the columns of `[attr]` in which some event has a value.
     low, high: the first and the last time in ticks, if there is one.
     times: the first different times, in order; None if some are so close that no window is tiny against that.
-    unmet: how many retractions have met no event.
+    unmet: how many retractions had no event.
     """
 
     rows: int = 0
@@ -99,7 +99,7 @@ class Channel:
     accumulator: Accumulator[tuple[Report, ...]]
 
     def send(self, seen: TaskReport) -> None:
-        """Report from a task."""
+        """Send to the driver what a task has seen; called in the task."""
         task = TaskContext.get()
         stage = -1 if task is None else task.stageId()
         self.accumulator.add((Report(self.token, stage, seen),))

@@ -95,4 +95,4 @@ def spark_type(arrow: pa.DataType) -> st.DataType:
         return st.ArrayType(spark_type(arrow.value_type))
     if pa.types.is_struct(arrow):
         return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in arrow])
-    return next(spark() for spark, own in _SAME_TYPES if own == arrow)
+    return next(spark() for spark, arrow_type in _SAME_TYPES if arrow_type == arrow)

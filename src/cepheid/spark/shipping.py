@@ -19,7 +19,7 @@ PACKAGES = ("cepheid", "lark")
 
 
 def write_zip(path: str | Path) -> Path:
-    """Write the zip. The same packages always give the same bytes."""
+    """Write the zip. The same packages are always the same bytes."""
     path = Path(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         for package in PACKAGES:

@@ -17,7 +17,7 @@ from cepheid.spark.names import column_at, column_named
 from cepheid.spark.partitioning import SparkPartitioning
 from cepheid.spark.worker import SLICE
 
-_LEAST_WINDOWS = 4  # the shortest slice in windows: the overlap is read twice. It must be more than 2 (see _numbered)
+_LEAST_WINDOWS = 4  # the shortest slice in windows: the overlap is read twice. It must be more than 2 (see _repeated)
 _LEAST_TICKS = 64  # the shortest slice in ticks: the number of a slice is shifted by six bits, and must not overflow
 _SAMPLE = 0.01  # the fraction of the events in which hot keys are looked for
 _LEAST_SAMPLED = 50  # a key with fewer events in the sample may be there by chance
@@ -45,7 +45,7 @@ def slice_by_time(df: DataFrame, time: str, partitioning: SparkPartitioning, cou
     assert partitioning.window is not None
     span = df.agg(F.min(ticks_of(df, time)).alias(_LOW), F.max(ticks_of(df, time)).alias(_HIGH))
     bits = span.select(_bits(_span() / F.lit(count), partitioning).alias(_BITS))
-    sliced = _numbered(df.crossJoin(F.broadcast(bits)), ticks_of(df, time), partitioning).drop(_BITS)
+    sliced = _repeated(df.crossJoin(F.broadcast(bits)), ticks_of(df, time), partitioning).drop(_BITS)
     number = F.shiftright(SLICE, 6)
     if hasattr(sliced, "repartitionById"):  # since Spark 4.1; a hash could put neighbouring slices into one task
         return sliced.repartitionById(count, F.pmod(number, F.lit(count)).cast("int"))
@@ -76,7 +76,7 @@ def slice_hot_keys(
     # All hot keys have slices of one length: they may share a task, which distinguishes slices by code only.
     hot = hot.withColumn(_BITS, F.max(_BITS).over(Window.partitionBy(F.lit(1))))
     joined = df.join(F.broadcast(hot), agree, "left").drop(*keys)
-    sliced = _numbered(joined, ticks_of(df, time), partitioning).drop(_BITS)
+    sliced = _repeated(joined, ticks_of(df, time), partitioning).drop(_BITS)
     return repartition_by(sliced, partitions, [*keys.values(), F.col(SLICE)])
 
 
@@ -97,17 +97,17 @@ def _bits(length: Column, partitioning: SparkPartitioning) -> Column:
     return F.least(F.ceil(F.log2(F.greatest(length, F.lit(float(least))))), F.lit(62)).cast("int")
 
 
-def _numbered(df: DataFrame, at: Column, partitioning: SparkPartitioning) -> DataFrame:
+def _repeated(df: DataFrame, at: Column, partitioning: SparkPartitioning) -> DataFrame:
     """Repeat each event for every slice that needs it; an event without slices gets one row with a NULL slice."""
     assert partitioning.window is not None
     # A time near the limits of a long cannot be moved by a window: it stays where it is.
     first = F.coalesce(F.try_subtract(at, F.lit(partitioning.window)), at)
     last = F.coalesce(F.try_add(at, F.lit(partitioning.lookback)), at)
     bits = F.col(_BITS)
-    own, other = (_code(time, bits) for time in (first, last))
+    code, next_code = (_code(time, bits) for time in (first, last))
     # A slice is longer than two windows, so at most two slices need an event. A higher-order function on arrays would
     # be shorter, but Spark does not compile the stage then.
-    codes = F.when(own == other, F.array(own)).otherwise(F.array(own, other))
+    codes = F.when(code == next_code, F.array(code)).otherwise(F.array(code, next_code))
     none = F.array(F.lit(None).cast("long"))  # also for a NULL time, which the engine reports
     return df.withColumn(SLICE, F.explode(F.when(bits.isNull() | at.isNull(), none).otherwise(codes)))
 

@@ -17,9 +17,9 @@ def current(changes: DataFrame, *, batch: str | None = None) -> DataFrame:
     """Return the matches that stand, from the changes that a stream with `speculate` has written.
 
     changes: a batch DataFrame with the columns of the stream (`op`, `match_id`, …); other columns are kept too.
-    batch: a column with the number of the micro-batch that has written a row, such as a folder `batch=7` gives.
+    batch: a column with the number of the micro-batch that has written a row, such as that of a folder `batch=7`.
 
-    Each match has one row, without `op`. Without `batch` a match stands if it was added more often than taken back. So
+    Each match has one row, without `op`. Without `batch` a match stands if it was added more often than retracted. So
     each micro-batch must be in the log exactly once, as Spark's file sink and Delta tables have it. With `batch` the
     last change of a match decides; micro-batches may then be there several times, as a sink writes them that does not
     know which of them it has.
@@ -39,5 +39,5 @@ def current(changes: DataFrame, *, batch: str | None = None) -> DataFrame:
         stands = F.sum(signs) > 0
     else:
         stands = F.max_by(OP, _LAST) == ADDED
-    found = grouped.groupBy(MATCH_ID).agg(stands.alias(_NET), F.any_value(_MATCH).alias(_MATCH)).where(_NET)
-    return found.select(MATCH_ID, *(F.col(_MATCH).getField(name).alias(name) for name in names))
+    standing = grouped.groupBy(MATCH_ID).agg(stands.alias(_NET), F.any_value(_MATCH).alias(_MATCH)).where(_NET)
+    return standing.select(MATCH_ID, *(F.col(_MATCH).getField(name).alias(name) for name in names))

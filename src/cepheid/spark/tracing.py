@@ -36,7 +36,7 @@ _KEY = "__cepheid_key{}"
 
 
 def trace(df: DataFrame, query: Query, *, limit: int | None = 10_000) -> Trace:
-    """Tell what the runs of a query do on the first events of a batch DataFrame.
+    """Show what the runs of a query do on the first events of a batch DataFrame.
 
     At most 100,000 events are collected, the first ones by their time. limit: the maximum number of rows; None: all.
     """
@@ -44,10 +44,10 @@ def trace(df: DataFrame, query: Query, *, limit: int | None = 10_000) -> Trace:
     remedy = "trace a batch of the same data, such as q.trace(spark.read.parquet(…)), or a session: session(trace=1000)"
     job = batch_job(df, query, "traced", remedy)
     few = first_events(job, job.events, COLLECTED)
-    found = query.trace(few, limit=limit)
+    steps = query.trace(few, limit=limit)
     if few.num_rows < COLLECTED:
-        return found
-    return replace(found, events=found.events - few.num_rows + df.count())
+        return steps
+    return replace(steps, events=steps.events - few.num_rows + df.count())
 
 
 def why_not(df: DataFrame, query: Query, rows: Mapping[str, object]) -> WhyNot:
@@ -57,33 +57,33 @@ def why_not(df: DataFrame, query: Query, rows: Mapping[str, object]) -> WhyNot:
     keys of these are collected, or all events if the query has no key.
     """
     job = batch_job(df, query, "asked", "ask a batch of the same data, such as q.why_not(spark.read.parquet(…), …)")
-    named = {variable: _as_dicts(given) for variable, given in rows.items()}
-    chosen = _of_keys(job, [item for given in named.values() for item in items_of(given)])
+    named = {variable: _as_dicts(named_rows) for variable, named_rows in rows.items()}
+    chosen = _of_keys(job, [item for named_rows in named.values() for item in items_of(named_rows)])
     few = collect(job, chosen.limit(COLLECTED + 1))
     if few.num_rows > COLLECTED:
         whose = "of these keys" if job.partitioning.key else "in the DataFrame"
         message = f"there are more than {COLLECTED:,} events {whose}, too many to collect"
         raise UsageError(CODE, message, "pass fewer events, such as q.why_not(df.where('ts >= …'), …)")
-    return query.why_not(few, **{name: _as_collected(few.schema, given) for name, given in named.items()})
+    return query.why_not(few, **{name: _as_collected(few.schema, named_rows) for name, named_rows in named.items()})
 
 
-def _as_dicts(given: object) -> object:
+def _as_dicts(named: object) -> object:
     """Rows of Spark as dicts; other things as they are."""
-    if isinstance(given, Row):
-        return given.asDict(recursive=True)
-    return [_as_dicts(one) for one in given] if isinstance(given, list | tuple) else given
+    if isinstance(named, Row):
+        return named.asDict(recursive=True)
+    return [_as_dicts(row) for row in named] if isinstance(named, list | tuple) else named
 
 
-def _as_collected(schema: pa.Schema, given: object) -> object:
+def _as_collected(schema: pa.Schema, named: object) -> object:
     """Times without a zone, which pyspark takes for those of this machine, as the collected events have them."""
-    if isinstance(given, list):
-        return [_as_collected(schema, one) for one in given]
-    if not isinstance(given, Mapping):
-        return given
+    if isinstance(named, list):
+        return [_as_collected(schema, row) for row in named]
+    if not isinstance(named, Mapping):
+        return named
     zoned = {field.name for field in schema if pa.types.is_timestamp(field.type) and field.type.tz is not None}
     return {
         name: value.astimezone() if name in zoned and isinstance(value, datetime) and value.tzinfo is None else value
-        for name, value in given.items()
+        for name, value in named.items()
     }
 
 
@@ -114,7 +114,7 @@ def _is_named(job: Job, item: object) -> Column:
 
 
 def _is_comparable(value: object, type_: DataType) -> bool:
-    """Whether Spark compares a value with a column as we do. It may cast others, or fail; what is collected tells."""
+    """Whether Spark compares a value with a column as we do. It may cast others, or fail; the collected rows decide."""
     match value:
         case str():
             return isinstance(type_, StringType)

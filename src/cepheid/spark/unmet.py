@@ -1,4 +1,4 @@
-"""Warns on the driver of retractions that have met no event in any task of a batch."""
+"""Warns on the driver of retractions without an event in any task of a batch."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from cepheid.spark.reports import Channel, Report, TaskReport, open_channel
 
 
 class _UnmetListener:
-    """On the driver: warns when all tasks of a stage have told how many there are."""
+    """On the driver: warns when all tasks of a stage have reported how many there are."""
 
     def __init__(self, job: Job, context: Any, place: Place) -> None:
         self.surprises = job.query.surprises
         self.context = context
         self.place = place
         self.unmet: Counter[int] = Counter()
-        self.told: Counter[int] = Counter()
+        self.reported: Counter[int] = Counter()
 
     def __call__(self, report: Report) -> None:
         self.unmet[report.stage] += report.seen.unmet
-        self.told[report.stage] += 1
+        self.reported[report.stage] += 1
         stage = self.context.statusTracker().getStageInfo(report.stage)
-        if stage is None or self.told[report.stage] < stage.numTasks:
+        if stage is None or self.reported[report.stage] < stage.numTasks:
             return
-        del self.told[report.stage]
+        del self.reported[report.stage]
         try:
             self.surprises.warn(self.surprises.of_retractions(self.unmet.pop(report.stage)), self.place)
         except CepheidWarning as warning:  # a filter makes it an error, which would end Spark's thread
@@ -46,7 +46,7 @@ class _Teller:
 
 
 def unmet_report(job: Job) -> Callable[[int], None] | None:
-    """Return what a task calls with the number of its unmet retractions; None if there is nothing to tell."""
+    """Return what a task calls with the number of its unmet retractions; None if there is nothing to report."""
     context = spark_context(job.df)
     if context is None or job.options.op is None:
         return None

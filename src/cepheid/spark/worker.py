@@ -58,8 +58,8 @@ class WorkerQuery:
     long: bool = False  # one row for each event of a match
     op: str | None = None  # the column that says which rows insert events, and which retract them
     speculate: str | None = None  # how far ahead of the watermark matches are given; None: not at all
-    sequence: str | None = None  # the column that counts events, if the query goes over no gap in it
-    control: bool = False  # the query changes while it runs, and matches say which query gave them
+    sequence: str | None = None  # the column that counts events, if no match spans a gap in it
+    control: bool = False  # the query changes while it runs, and matches say which query emitted them
     key: tuple[Path, ...] = ()  # what divides the events, which other queries must have too
 
     @property
@@ -81,7 +81,7 @@ class WorkerQuery:
 
     @property
     def changes(self) -> bool:
-        """Whether a stream needs sessions that go ahead of the watermark, or in which events can be taken back."""
+        """Whether a stream needs sessions that go ahead of the watermark, or in which events can be retracted."""
         return any(option is not None for option in (self.op, self.speculate, self.sequence))
 
     def change_session(self) -> AheadSession:
@@ -111,8 +111,8 @@ class WorkerQuery:
         if buffered:
             query, how = cached_query(self.query), How(self.engine, read_choice(self.engine, self.plan))
             schema = make_schema(self.event_schema, query.compiled.roles)
-            found = match_arrivals(query, schema, buffered, how, horizon)
-            yield from self.tables(found, starts)
+            matches = match_arrivals(query, schema, buffered, how, horizon)
+            yield from self.tables(matches, starts)
 
     def _match_in_session(
         self, events: Iterable[Arrival], starts: range | None, horizon: int | None
@@ -127,13 +127,13 @@ class WorkerQuery:
         yield from self.tables(session.end(horizon), starts)
 
     def tables(
-        self, found: Matches | Changes, starts: range | None = None, *, bucket: int | None = None
+        self, emitted: Matches | Changes, starts: range | None = None, *, bucket: int | None = None
     ) -> Iterator[pa.Table]:
         """Yield the matches of the chosen query, or their events, in the types that were declared to Spark.
 
         bucket: where changes come from, if there are several such places.
         """
-        outputs: dict[str, Matches | Changes] = dict(found.outputs)
+        outputs: dict[str, Matches | Changes] = dict(emitted.outputs)
         names = self.query.compiled.names
         yield from self._rows(outputs[names[self.output]], names[self.output], starts, bucket)
         for name, other in outputs.items() if self.control else ():
@@ -141,14 +141,14 @@ class WorkerQuery:
                 yield from self._rows(other, name, starts, bucket)
 
     def _rows(
-        self, found: Matches | Changes, name: str, starts: range | None, bucket: int | None
+        self, emitted: Matches | Changes, name: str, starts: range | None, bucket: int | None
     ) -> Iterator[pa.Table]:
         """Yield the matches of one query."""
-        if isinstance(found, Changes):
-            if len(found):
-                yield self._declared(self._told_apart(found.to_arrow(ids=True), name, bucket), name)
+        if isinstance(emitted, Changes):
+            if len(emitted):
+                yield self._declared(self._distinct(emitted.to_arrow(ids=True), name, bucket), name)
             return
-        for part in found.parts():
+        for part in emitted.parts():
             if starts is not None:
                 part = part.starting(starts)
             yield self._declared(part.to_long() if self.long else part.to_arrow(), name)
@@ -160,10 +160,10 @@ class WorkerQuery:
             table = table.select(self.match_schema.names)
         return table.cast(self.match_schema)
 
-    def _told_apart(self, changes: pa.Table, name: str, bucket: int | None) -> pa.Table:
+    def _distinct(self, changes: pa.Table, name: str, bucket: int | None) -> pa.Table:
         """Give matches of different queries and buckets different identifiers.
 
-        Those of a match that has its events are different anyway. Of a RETURN, different keys may give equal rows.
+        Those of a match that has its events are different anyway. Of a RETURN, different keys may have equal rows.
         """
         added = name not in self.query.compiled.names
         more = f"{crc32(name.encode()):08x}" if added else ""
@@ -176,7 +176,7 @@ class WorkerQuery:
         return changes.set_column(k, changes.schema.field(k), longer)
 
     def count(self, table: pa.Table) -> tuple[int, int]:
-        """Return how many matches a table of the output has, and how many it takes back."""
+        """Return how many matches a table of the output has, and how many it retracts."""
         if self.long:
             return int(pc.count_distinct(table[MATCH_ID]).as_py()), 0
         removed = 0 if self.speculate is None else int(pc.sum(pc.equal(table[OP], REMOVED)).as_py() or 0)
@@ -216,7 +216,7 @@ def cached_query(query: Query) -> Query:
 
 
 Report = Callable[[int], None]
-"""What a task tells how many of its retractions have met no event."""
+"""Called by a task with the number of its retractions without an event."""
 
 
 def match_in_order(worker_query: WorkerQuery, report: Report | None = None) -> Callable[[Batches], Batches]:
@@ -227,7 +227,7 @@ def match_in_order(worker_query: WorkerQuery, report: Report | None = None) -> C
         unmet = UnmetRetractions()
         for table in worker_query.match(_arrivals(worker_query, batches, unmet.counted()), horizon=horizon):
             yield from table.to_batches()
-        unmet.tell(report)
+        unmet.send(report)
 
     return cepheid_match
 
@@ -248,7 +248,7 @@ def match_in_slices(worker_query: WorkerQuery, report: Report | None = None) -> 
             events = _arrivals(worker_query, rows.of(code), unmet.counted(starts))
             for table in worker_query.match(events, starts, horizon):
                 yield from table.to_batches()
-        unmet.tell(report)
+        unmet.send(report)
 
     return cepheid_match_slices
 
@@ -276,7 +276,7 @@ def _arrivals(worker_query: WorkerQuery, batches: Batches, unmet: Unmet) -> Iter
 
 
 class UnmetRetractions:
-    """Counts the retractions of a task that have met no event."""
+    """Counts the retractions of a task that had no event."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -290,7 +290,7 @@ class UnmetRetractions:
 
         return count
 
-    def tell(self, report: Report | None) -> None:
+    def send(self, report: Report | None) -> None:
         """Tell how many there are, if that was asked."""
         if report is not None:
             report(self.count)
@@ -319,7 +319,7 @@ class SliceRows:
             batch = self.rest
             assert batch is not None
             codes = batch.column(SLICE)
-            own = codes.is_null() if code is None else pa.array(codes.fill_null(code - 1).to_numpy() == code)
-            count = own.true_count  # they come first, because rows are sorted by slice
+            is_member = codes.is_null() if code is None else pa.array(codes.fill_null(code - 1).to_numpy() == code)
+            count = is_member.true_count  # they come first, because rows are sorted by slice
             self.rest = batch.slice(count)
             yield batch.slice(0, count)

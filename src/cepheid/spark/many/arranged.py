@@ -21,7 +21,7 @@ from cepheid.spark.many.steady import Steadily
 
 
 def by_ids(rules: RuleSet) -> RuleSet:
-    """The same rules, numbered in the order of their ids: in which order they were given does not matter then."""
+    """The same rules in the order of their ids, whatever order they came in."""
     every = np.concatenate([some.numbers for some in rules.rules] or [np.zeros(0, np.int64)])
     wanted = every[pc.sort_indices(rules.names(every)).to_numpy()]
     rank = np.zeros(len(rules.ids), np.int64)
@@ -35,15 +35,15 @@ def by_ids(rules: RuleSet) -> RuleSet:
 
 def arranged(ways: Sequence[RuleSplit], parts: Sequence[VariantRules], ids: pa.Array) -> tuple[list[RuleSplit], Any]:
     """Other rules in the buckets of some ways; also the numbers of those that fit none of these."""
-    own: list[list[VariantRules]] = [[] for _ in ways]
+    parts_of: list[list[VariantRules]] = [[] for _ in ways]
     left: list[Any] = [np.zeros(0, np.int64)]
     for part in parts:
         place = next((k for k, way in enumerate(ways) if _fits(part, way)), None)
         if place is None:
             left.append(part.numbers)
         else:
-            own[place].append(part)
-    return [_with(way, mine, ids) for way, mine in zip(ways, own, strict=True)], np.concatenate(left)
+            parts_of[place].append(part)
+    return [_with(way, mine, ids) for way, mine in zip(ways, parts_of, strict=True)], np.concatenate(left)
 
 
 def _fits(part: VariantRules, way: RuleSplit) -> bool:
@@ -69,7 +69,8 @@ def _with(way: RuleSplit, parts: Sequence[VariantRules], ids: pa.Array) -> RuleS
 def with_all_parameters(rules: RuleSet, columns: Sequence[str], id: str) -> RuleSet:
     """The parameters of templates without rules, which are columns of the control stream."""
     templates = tuple(
-        one if one.parameters or one.texts else with_parameters(one, columns, (id, TEMPLATE)) for one in rules.templates
+        template if template.parameters or template.texts else with_parameters(template, columns, (id, TEMPLATE))
+        for template in rules.templates
     )
     return replace(rules, templates=templates)
 
@@ -77,20 +78,20 @@ def with_all_parameters(rules: RuleSet, columns: Sequence[str], id: str) -> Rule
 def forms_to_come(rules: RuleSet, columns: pa.Schema, options: SharedOptions, schema: Schema) -> list[VariantRules]:
     """How events would be divided for the first rules of templates that have none."""
     used = {some.template for some in rules.rules}
-    found: list[VariantRules] = []
+    variants: list[VariantRules] = []
     for number, template in enumerate(rules.templates):
         if number in used or template.texts:
             continue
         sample = Rules(number, np.zeros(1, np.int64), _sample(template, columns))
         try:
             parts = parts_of(replace(rules, rules=(sample,)), options, schema)
-        except CepheidError:  # they will be told what is wrong with them
+        except CepheidError:  # what is wrong with them is reported when they come
             continue
-        found += [part.only(np.zeros(len(part.numbers), bool)) for part in parts]
-    return found
+        variants += [part.only(np.zeros(len(part.numbers), bool)) for part in parts]
+    return variants
 
 
 def _sample(template: Template, columns: pa.Schema) -> pa.Table:
     """Values of the types that rules will have."""
-    given = {name: columns.field(name).type for name in template.parameters}
-    return pa.table({constant_column(name): filled(pa.nulls(1, type_)) for name, type_ in given.items()})
+    types = {name: columns.field(name).type for name in template.parameters}
+    return pa.table({constant_column(name): filled(pa.nulls(1, type_)) for name, type_ in types.items()})

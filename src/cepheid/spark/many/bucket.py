@@ -233,14 +233,14 @@ class ManyBucket:
             taken in first.
         control: which rules come and go. That changes nothing before the watermark, and so no match that was given.
         """
-        now = None if watermark is None else watermark * self.ticks_per_ms
-        found: list[RuleMatches] = []
+        watermark_ticks = None if watermark is None else watermark * self.ticks_per_ms
+        matches: list[RuleMatches] = []
         counts = self._take_in(arrived, late) if chained else (0, 0)
         session = self.session
-        if now is not None and now != self.watermark:
-            self.watermark = now
-            found = session.reach(now)
-        given = session.rules
+        if watermark_ticks is not None and watermark_ticks != self.watermark:
+            self.watermark = watermark_ticks
+            matches = session.reach(watermark_ticks)
+        rules_then = session.rules
         if self.outdated:
             self._update(present_of(watermark, self.many.delay) * self.ticks_per_ms)
         if isinstance(control, ManyControl):
@@ -248,7 +248,7 @@ class ManyBucket:
         if not chained:
             counts = self._take_in(arrived, late)
         events, rows = counts
-        return ManyOutput(found, given, events, rows - events)
+        return ManyOutput(matches, rules_then, events, rows - events)
 
     def _take_in(self, arrived: Iterable[PackedEvents], late: str) -> tuple[int, int]:
         """Take in events; return how many of them are not late, and how many there are."""
@@ -274,9 +274,9 @@ class ManyBucket:
             for added, number in step.come.values():
                 parts.setdefault(id(added), (added, []))[1].append(number)
             for added, numbers in parts.values():
-                own = added.of(self.number, numbers)
-                if own is not None:
-                    session.begin(own.after(session.rules.templates), step.at)
+                come = added.of(self.number, numbers)
+                if come is not None:
+                    session.begin(come.after(session.rules.templates), step.at)
         self.book = decided.book
         self._empty = None  # there were events before these rules
 
@@ -285,7 +285,7 @@ class ManyBucket:
         return ManyOutput(self.session.reach(None), self.session.rules, 0, 0)
 
     def tables(self, output: ManyOutput) -> Iterator[pa.Table]:
-        """The matches as rows."""
+        """Yield the matches as rows, for the worker to send."""
         return self.many.worker.rows(output.rules, output.matches)
 
     def due(self) -> int | None:

@@ -62,8 +62,8 @@ class Added:
     def of(self, bucket: int, numbers: Sequence[int]) -> RuleSet | None:
         """Those of some rules that are in a bucket."""
         wanted = np.array(numbers, np.int64)
-        own = wanted[(self.first[wanted] <= bucket) & (bucket < self.end[wanted])]
-        return only(self.rules, own) if len(own) else None
+        members = wanted[(self.first[wanted] <= bucket) & (bucket < self.end[wanted])]
+        return only(self.rules, members) if len(members) else None
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Rulings:
         """Decide about rows. The order in which they came does not matter.
 
         watermark: in ticks, before which nothing changes any more. present: when a row holds from that does not say it.
-        shown: a time as a reader knows it. stream: tells it from others of this worker, whose rules are others.
+        shown: a time as a reader knows it. stream: its token, as a worker may run several, with other rules.
         """
         table = pa.concat_tables([unpack(blob) for blob in control.rows], promote_options="default")
         rows = _Rows(table, self.id, present)
@@ -149,10 +149,10 @@ class Rulings:
             taken = set(some)
             left = [n for n in left if n not in taken]
             try:
-                found, problems = self._rules(rows.table.take(pa.array(some, pa.int64())))
-                check_bound(found.without(problems.numbers), self.queries.options, self.schema, problems)
-                self._check_columns(found.without(problems.numbers), problems)
-                made = self._placed(found.without(problems.numbers), problems)
+                rules_read, problems = self._rules(rows.table.take(pa.array(some, pa.int64())))
+                check_bound(rules_read.without(problems.numbers), self.queries.options, self.schema, problems)
+                self._check_columns(rules_read.without(problems.numbers), problems)
+                made = self._placed(rules_read.without(problems.numbers), problems)
             except CepheidError as error:
                 errors |= dict.fromkeys(some, error)
                 continue

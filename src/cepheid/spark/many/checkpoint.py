@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def stored_stream(spark: SparkSession, checkpoint: str) -> tuple[int, ControlHeader] | None:
     """The operator of many queries that a checkpoint has, and what its control header says; None if there is none."""
     try:
-        found = control_headers(spark, checkpoint)
+        headers = control_headers(spark, checkpoint)
     except PySparkException:  # nothing has been committed there yet
         return None
-    if not found:
+    if not headers:
         return None
-    return next((one for one in found.items() if one[1].fingerprint.many), next(iter(found.items())))
+    return next((header for header in headers.items() if header[1].fingerprint.many), next(iter(headers.items())))
 
 
 def stored_body(spark: SparkSession, checkpoint: str, number: int, control: ControlHeader) -> bytes:

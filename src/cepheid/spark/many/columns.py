@@ -38,7 +38,7 @@ def own_schema(rules: RuleSet, options: SharedOptions, events: pa.Schema) -> pa.
     """The columns that the matches have, where all queries have the same ones."""
     schemas = list(_schemas(rules, options, events))
     if any(not schema.equals(schemas[0]) for schema in schemas[1:]):
-        message = "the queries give matches of different columns"
+        message = "the queries have matches of different columns"
         remedy = "take those of one template with output=…, or leave out own=True: all matches have their events then"
         raise UsageError("CEP612", message, remedy)
     if not schemas:
@@ -63,17 +63,21 @@ def _id_type(rules: RuleSet) -> pa.DataType:
     return pa.int64() if pa.types.is_integer(rules.ids.type) else pa.string()
 
 
-def rows_with_events(found: RuleMatches, rules: RuleSet, schema: pa.Schema) -> pa.Table:
+def rows_with_events(matched: RuleMatches, rules: RuleSet, schema: pa.Schema) -> pa.Table:
     """Matches with the columns that all have."""
-    table = found.matches.to_events(schema.field(EVENTS).type)
-    name = _name(rules.templates[found.template])
-    columns = [rules.names(found.numbers), pa.repeat(pa.scalar(name, pa.string()), len(found.numbers)), *table.columns]
+    table = matched.matches.to_events(schema.field(EVENTS).type)
+    name = _name(rules.templates[matched.template])
+    columns = [
+        rules.names(matched.numbers),
+        pa.repeat(pa.scalar(name, pa.string()), len(matched.numbers)),
+        *table.columns,
+    ]
     return pa.table(dict(zip(schema.names, columns, strict=True))).cast(schema)
 
 
-def own_rows(found: RuleMatches, rules: RuleSet, schema: pa.Schema) -> pa.Table:
+def own_rows(matched: RuleMatches, rules: RuleSet, schema: pa.Schema) -> pa.Table:
     """Matches with their own columns."""
-    return found.matches.to_arrow().add_column(0, QUERY, rules.names(found.numbers)).cast(schema)
+    return matched.matches.to_arrow().add_column(0, QUERY, rules.names(matched.numbers)).cast(schema)
 
 
 def _name(template: Template) -> str | None:

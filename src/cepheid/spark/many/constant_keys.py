@@ -17,7 +17,7 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind
 
 Equality = tuple[str, str | ex.Literal]
-"""A column of the events, and the column of the rules or the constant that it is equal to."""
+"""A column of the events, and the column of the rules or the constant equal to it."""
 
 _JOINED = (Kind.INT, Kind.STRING)
 """Kinds that Spark compares as the engine does."""
@@ -33,13 +33,15 @@ def constant_keys(share: Share, key: Iterable[str]) -> Mapping[str, pa.Array]:
         return {}
     automaton = compiled.automaton
     begins = _common(compiled, [[t.condition for t in arc.fence] for arc in automaton.arcs if arc.source is None])
-    own = set(key)
-    found = [equality for equality in begins if equality[0] in own]
+    keys = set(key)
+    equalities = [equality for equality in begins if equality[0] in keys]
     every = concerns(compiled)
     if not isinstance(every, str):
-        found += [one for one in _common(compiled, [c.conditions for c in every]) if one not in found]
+        equalities += [
+            equality_ for equality_ in _common(compiled, [c.conditions for c in every]) if equality_ not in equalities
+        ]
     columns: dict[str, pa.Array] = {}
-    for column, constant in found:
+    for column, constant in equalities:
         columns.setdefault(column, _values(share, constant))
     return columns
 
@@ -47,7 +49,11 @@ def constant_keys(share: Share, key: Iterable[str]) -> Mapping[str, pa.Array]:
 def _common(compiled: CompiledQuery, fences: Sequence[Sequence[ex.Expression]]) -> list[Equality]:
     """The equalities that all lists of conditions have."""
     every = [list(_equalities(compiled, fence)) for fence in fences]
-    return [one for one in dict.fromkeys(every[0]) if all(one in other for other in every)] if every else []
+    return (
+        [equality for equality in dict.fromkeys(every[0]) if all(equality in conditions for conditions in every)]
+        if every
+        else []
+    )
 
 
 def _equalities(compiled: CompiledQuery, fence: Sequence[ex.Expression]) -> Iterator[Equality]:

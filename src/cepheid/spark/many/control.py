@@ -34,11 +34,11 @@ def check_control(control: Any, reading: Rereading, ids: pa.DataType) -> None:
     wanted = [reading.id, ACTION, AT, *([TEMPLATE] * reading.named), *([TEXT] * reading.listed)]
     for name in wanted:
         if name not in control.columns:
-            told = f"the control stream lacks {name}"
+            problem = f"the control stream lacks {name}"
             remedy = (
                 f"{did_you_mean(name, control.columns, 'columns')}; it has the columns of the rules, {ACTION} and {AT}"
             )
-            raise UsageError("CEP912", told, remedy)
+            raise UsageError("CEP912", problem, remedy)
         if control.columns.count(name) > 1:
             raise UsageError("CEP912", f"the control stream has {name} twice", "select its columns")
         kind = control.schema[name].dataType

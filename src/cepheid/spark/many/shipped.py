@@ -24,7 +24,7 @@ SMALL = 1 << 18
 
 @dataclass(frozen=True)
 class Shipped:
-    """Rules and the buckets that they are in. blob: as bytes, or the name of a file that Spark has taken along."""
+    """Rules and their buckets. blob: as bytes, or the name of a file that Spark has taken along."""
 
     blob: bytes | str
     digest: str
@@ -35,12 +35,12 @@ class Shipped:
         """The rules; a worker reads them once."""
         if self.functions:  # others may have the same names
             return self._read()
-        found = _LOADED.get(self.digest)
-        if found is None:
+        loaded = _LOADED.get(self.digest)
+        if loaded is None:
             if len(_LOADED) > 1:  # a stream that goes on with other rules has those before too
                 _LOADED.clear()  # those of earlier jobs
-            found = _LOADED[self.digest] = self._read()
-        return found
+            loaded = _LOADED[self.digest] = self._read()
+        return loaded
 
     @property
     def functions(self) -> bool:
@@ -59,14 +59,14 @@ class Shipped:
         rules = read_rule_set(header["rules"], source, known, self.options)
         ways = [
             RuleSplit(
-                source.array(one["numbers"]),
-                one["buckets"],
-                one["first"],
-                key=tuple(map(tuple, one["key"])),
-                column=one["column"],
-                places=None if one["places"] is None else source.array(one["places"]),
+                source.array(way["numbers"]),
+                way["buckets"],
+                way["first"],
+                key=tuple(map(tuple, way["key"])),
+                column=way["column"],
+                places=None if way["places"] is None else source.array(way["places"]),
             )
-            for one in header["ways"]
+            for way in header["ways"]
         ]
         return rules, ways
 

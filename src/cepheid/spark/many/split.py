@@ -32,7 +32,7 @@ class RuleSplit:
     column, values: events go to the bucket of the value of this column; those with another value matter to no rule.
     slices: the events are divided by time; every slice has all rules.
     None of these: every event goes to every bucket.
-    places: of each rule, the bucket that it is in; -1: in none, as it asks for NULL. None: in all of them.
+    places: of each rule, its bucket; -1: in none, as it asks for NULL. None: in all of them.
     """
 
     numbers: Any
@@ -124,18 +124,18 @@ def split(parts: Sequence[VariantRules], placement: Buckets) -> list[RuleSplit]:
     if common and not shared:
         return [RuleSplit(_numbers(parts), placement.keyed, 0, key=common)]
     rest = parts
-    while found := _shared_constants_of_some(rest, shared):
-        column, own = found
-        rest = [part for part in rest if part not in own]
-        ways.append(placement.by_constant(own, column, first()))
+    while shared_constant := _shared_constants_of_some(rest, shared):
+        column, parts_of = shared_constant
+        rest = [part for part in rest if part not in parts_of]
+        ways.append(placement.by_constant(parts_of, column, first()))
     timed = placement.slices if rest and not ways and not any(part.key for part in rest) else None
     if timed is not None and (slices := _slices(rest)) is not None:
         return [RuleSplit(_numbers(rest), timed, 0, slices=slices)]
     keys: dict[tuple[Path, ...], list[VariantRules]] = {}
     for part in rest:
         keys.setdefault(part.key, []).append(part)
-    for key, own in keys.items():
-        numbers = _numbers(own)
+    for key, parts_of in keys.items():
+        numbers = _numbers(parts_of)
         ways.append(
             RuleSplit(numbers, placement.keyed, first(), key=key) if key else placement.by_rules(numbers, first())
         )
@@ -217,14 +217,14 @@ def _parts(template: Template, rules: Rules, options: SharedOptions, schema: Sch
     except NotJoinedError:
         yield from _alone(template, rules, options, schema)
         return
-    for one in wrong:
-        if (one.rows < len(rules)).any():
-            raise one.error
+    for problem in wrong:
+        if (problem.rows < len(rules)).any():
+            raise problem.error
     for share in shares:
         by = choose_partitioning([share.variant.joined.plain], [EVENTS])
         constants = constant_keys(share, [path[0] for path in by.key if len(path) == 1])
-        own = share.rows < len(rules)
-        yield VariantRules(rules.numbers[np.where(own, share.rows, 0)], by, constants).only(own)
+        valid = share.rows < len(rules)
+        yield VariantRules(rules.numbers[np.where(valid, share.rows, 0)], by, constants).only(valid)
 
 
 def _with_twins(constants: pa.Table) -> pa.Table:
@@ -249,9 +249,9 @@ def _alone(template: Template, rules: Rules, options: SharedOptions, schema: Sch
     counts = np.zeros(len(rules), bool) if rules.within is None else pc.is_null(rules.within).to_numpy(False)
     for wanted in (np.flatnonzero(counts), np.flatnonzero(~counts)):
         if len(wanted):
-            own = rules.take(wanted)
-            compiled = options.query(template, example(template, own)).compiled
+            alike = rules.take(wanted)
+            compiled = options.query(template, example(template, alike)).compiled
             bound = compiled.bind(schema)
             by = choose_partitioning(bound, [source for _, source in compiled.flow])
             same = not template.parameters  # else the windows of other rules may be longer
-            yield VariantRules(own.numbers, by if same else SparkPartitioning(by.key), {})
+            yield VariantRules(alike.numbers, by if same else SparkPartitioning(by.key), {})

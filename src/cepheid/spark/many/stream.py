@@ -104,8 +104,8 @@ def match_stream(job: ManyJob, columns: pa.Schema) -> DataFrame:
     packed = rename_for_python(rows).mapInArrow(pack_rows, spark_schema(PACKED))
     if options.control is not None:
         check_one_watermark(job.df)
-        given = events_schema(options.control.schema, session_zone(job.df))
-        in_ticks = pa.schema([pa.field(AT, pa.int64()) if field.name == AT else field for field in given])
+        control_schema = events_schema(options.control.schema, session_zone(job.df))
+        in_ticks = pa.schema([pa.field(AT, pa.int64()) if field.name == AT else field for field in control_schema])
         packed = packed.union(control_blobs(options.control, job.df, time, in_ticks, job.buckets))
     processor = cepheid_match_many(many, options.late, chained=follows_state(job.df))
     output = packed.groupBy("slot").transformWithStateInPandas(
@@ -118,7 +118,7 @@ def match_stream(job: ManyJob, columns: pa.Schema) -> DataFrame:
 
 
 def fingerprint_of(job: ManyJob) -> StreamFingerprint:
-    """What identifies the stream."""
+    """What a checkpoint must agree on with the stream that goes on from it."""
     return StreamFingerprint(
         rules_digest(job.rules),
         columns_digest(job.events),
@@ -130,7 +130,7 @@ def fingerprint_of(job: ManyJob) -> StreamFingerprint:
 
 
 def rules_digest(rules: RuleSet) -> str:
-    """Identifies rules that are numbered by their ids."""
+    """Identifies rules in the order of their ids."""
     flat = FlatSink()
     return sha256(to_bytes(write_rule_set(rules, flat), flat)).hexdigest()
 
@@ -150,8 +150,8 @@ def _used(way: RuleSplit, *, every: bool) -> _Used:
     """every: also buckets without rules."""
     if way.column is not None or way.key:
         return _Used(True, ())
-    own = range(way.first, way.first + way.buckets) if every else np.unique(way.places[way.places >= 0]).tolist()
-    return _Used(False, tuple(own))
+    buckets = range(way.first, way.first + way.buckets) if every else np.unique(way.places[way.places >= 0]).tolist()
+    return _Used(False, tuple(buckets))
 
 
 def _packing(worker: ManyWorker, ways: Sequence[_Used]) -> Callable[[pa.Table], Iterator[tuple[int, PackedEvents]]]:

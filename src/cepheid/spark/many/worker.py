@@ -89,19 +89,19 @@ class ManyWorker:
             rows += arrival.count
         yield from self.rows(rules, stream.advance(None))
 
-    def rows(self, rules: RuleSet, found: list[RuleMatches]) -> Iterator[pa.Table]:
+    def rows(self, rules: RuleSet, matches: list[RuleMatches]) -> Iterator[pa.Table]:
         """Yield matches in the columns that were declared to Spark."""
-        for one in found:
-            if len(one.numbers):
+        for of_template in matches:
+            if len(of_template.numbers):
                 yield (
-                    own_rows(one, rules, self.match_schema)
+                    own_rows(of_template, rules, self.match_schema)
                     if self.own
-                    else rows_with_events(one, rules, self.match_schema)
+                    else rows_with_events(of_template, rules, self.match_schema)
                 )
 
 
 def match_in_slices(worker: ManyWorker) -> Callable[[Batches], Batches]:
-    """Make the function that matches rows which come by slice of time: a slice gives the matches that start in it."""
+    """Make the function that matches rows which come by slice of time: a slice has the matches that start in it."""
 
     def cepheid_match_many_slices(batches: Batches) -> Batches:
         rows = SliceRows(batches)

@@ -118,7 +118,7 @@ def _in_tasks(groups: Sequence[tuple[str, int, int]], count: int) -> list[list[t
 
 def _by_file(groups: Sequence[tuple[str, int]]) -> tuple[RowGroups, ...]:
     files = groupby(groups, key=lambda group: group[0])
-    return tuple(RowGroups(path, tuple(number for _, number in own)) for path, own in files)
+    return tuple(RowGroups(path, tuple(number for _, number in members)) for path, members in files)
 
 
 def _share_sent(job: Job, path: str, number: int) -> float:

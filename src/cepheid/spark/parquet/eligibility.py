@@ -27,7 +27,7 @@ _LISTENERS = ("spark.extraListeners", "spark.sql.queryExecutionListeners")
 
 
 def eligible_paths(job: Job) -> list[str]:
-    """Return the files of a plain Parquet scan; raise `NotDirect` if there is any doubt that it is one."""
+    """Return the files of a plain Parquet scan; raise `NotDirect` if there is any doubt about it."""
     relation = _relation(job)
     _check_settings(job)
     return _local_paths(relation)
@@ -102,8 +102,8 @@ def _check_settings(job: Job) -> None:
         raise NotDirect(f"{_REBASE} is LEGACY")
     for name in _LISTENERS:
         if conf.get(name, "") and not job.options.direct:
-            told = "a tool that follows the lineage of data would not see the files"
-            raise NotDirect(f"{name} is set, and {told}; direct=True reads them all the same")
+            why = "a tool that follows the lineage of data would not see the files"
+            raise NotDirect(f"{name} is set, and {why}; direct=True reads them all the same")
     for name in sorted(collated_columns(job.df.schema) & set(job.columns)):
         raise NotDirect(f"column {name} is CHAR, VARCHAR or collated")
 

@@ -67,7 +67,7 @@ def file_reader(
 
 
 def _read(files: Iterable[RowGroups], worker_query: WorkerQuery, pushdown: Pushdown) -> Iterator[pa.Table]:
-    """Yield the rows that are needed. A file has codes of its strings, and gives them as such."""
+    """Yield the rows that are needed. A file has codes of its strings, and sends them as such."""
     events, op = worker_query.event_schema, worker_query.op
     encoded = [field.name for field in events if field.type == CODES]
     names = [*events.names, *([] if op is None else [op])]
@@ -110,11 +110,11 @@ def bucket_matcher(worker_query: WorkerQuery, report: Report | None = None) -> C
         if worker_query.op is not None:
             columns = columns.append(SIGN_FIELD)
         unmet = UnmetRetractions()
-        for _, own in groupby(_blobs(batches), key=lambda row: row[0]):
-            changes = (without_signs(widen(blob, columns)) for _, blob in own)
+        for _, blobs in groupby(_blobs(batches), key=lambda row: row[0]):
+            changes = (without_signs(widen(blob, columns)) for _, blob in blobs)
             for table in worker_query.match(worker_query.arrivals(changes, unmet.counted())):
                 yield from table.to_batches()
-        unmet.tell(report)
+        unmet.send(report)
 
     return cepheid_match_buckets
 

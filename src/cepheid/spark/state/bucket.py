@@ -93,14 +93,14 @@ class Bucket:
             taken in first.
         control: how the query changes. It changes nothing before the watermark, and so no match that was given.
         """
-        now = None if watermark is None else watermark * self.ticks_per_ms
-        passed = self._passed(now)
+        watermark_ticks = None if watermark is None else watermark * self.ticks_per_ms
+        passed = self._passed(watermark_ticks)
         matches, counts = None, (0, 0)
         if chained:
             counts = self._take_in(arrived, late)
-        if now is not None and now != self.watermark:
-            self.watermark = now
-            matches = self._reach(now)
+        if watermark_ticks is not None and watermark_ticks != self.watermark:
+            self.watermark = watermark_ticks
+            matches = self._reach(watermark_ticks)
         self._change(self.decide(control, watermark).changes)
         if not chained:
             counts = self._take_in(arrived, late)
@@ -134,29 +134,29 @@ class Bucket:
                 rows += count
         return events, rows
 
-    def _passed(self, now: int | None) -> int | None:
+    def _passed(self, ticks: int | None) -> int | None:
         """Return the latest watermark that the stream may have had before: if it was after the timer, Spark called."""
-        if self.timer is None or now is None:
+        if self.timer is None or ticks is None:
             return self.watermark
-        return min(max(self.watermark or 0, self.timer * self.ticks_per_ms), now - 1)
+        return min(max(self.watermark or 0, self.timer * self.ticks_per_ms), ticks - 1)
 
-    def _reach(self, now: int) -> Matches | None:
+    def _reach(self, ticks: int) -> Matches | None:
         """Move the watermark of the session, and return the matches that became certain."""
         session = self.session
         if not isinstance(session, WaitingSession):
             return None
-        session.reserve(now)
-        matches = session.reach(now)
-        if session.window is not None and now - self.cleared >= session.window // 2:
+        session.reserve(ticks)
+        matches = session.reach(ticks)
+        if session.window is not None and ticks - self.cleared >= session.window // 2:
             session.compact()  # else what could go would be written in every micro-batch
-            self.cleared = now
-        self._drop_if_over(now)
+            self.cleared = ticks
+        self._drop_if_over(ticks)
         return matches
 
-    def _drop_if_over(self, now: int) -> None:
-        """Do without the session if a new one would give the same from now on."""
+    def _drop_if_over(self, ticks: int) -> None:
+        """Do without the session if a new one would emit the same from now on."""
         session = self.session
-        if session is not None and session.over is not None and session.over <= now and not session.undecided:
+        if session is not None and session.over is not None and session.over <= ticks and not session.undecided:
             self._log = session.log
             self.session = None
             self.stored.segments = {}
@@ -255,8 +255,8 @@ def due_after(moments: Sequence[int], watermark: int | None, ticks_per_ms: int) 
     if not moments:
         return None
     due = -(-min(moments) // ticks_per_ms)
-    now = 0 if watermark is None else watermark // ticks_per_ms
-    return max(due - 1, now + 1)
+    watermark_ms = 0 if watermark is None else watermark // ticks_per_ms
+    return max(due - 1, watermark_ms + 1)
 
 
 @contextmanager

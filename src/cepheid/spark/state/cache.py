@@ -29,7 +29,7 @@ class AnyBucket(Protocol):
 
     @property
     def nonce(self) -> bytes:
-        """Which state it has."""
+        """Which state the bucket has in memory: it is used only if the store names the same."""
 
     def load(self, store: StateStore, blob: bytes | None = None) -> None:
         """Load the state that a store has."""

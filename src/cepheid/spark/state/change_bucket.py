@@ -1,4 +1,4 @@
-"""A bucket whose events can be taken back, and whose matches can be: what a micro-batch brings is one change."""
+"""A bucket whose events and matches can be retracted: what a micro-batch brings is one change."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class ChangeBucket(Bucket):
         control: Control = NOTHING,
     ) -> BucketOutput:
         """Take in the new rows and the watermark, and return what that changes."""
-        now = None if watermark is None else watermark * self.ticks_per_ms
-        passed, before = self._passed(now), self.watermark
-        if now is not None:
-            self.watermark = now
+        watermark_ticks = None if watermark is None else watermark * self.ticks_per_ms
+        passed, before = self._passed(watermark_ticks), self.watermark
+        if watermark_ticks is not None:
+            self.watermark = watermark_ticks
         events, signs = self._read(arrived)
         times = events[1]
         changed = self._change(self.decide(control, watermark).changes)
@@ -63,15 +63,15 @@ class ChangeBucket(Bucket):
             return BucketOutput(None, 0, 0, passed)
         session = self._opened()
         known = session.late_count
-        limit = (_EVER if before is None else before) if chained else now
+        limit = (_EVER if before is None else before) if chained else watermark_ticks
         session.treat_late(late)
         with explaining_the_watermark():
-            found = session.update(events, signs, now, late_before=limit)
+            changes = session.update(events, signs, watermark_ticks, late_before=limit)
         taken = len(times) if limit is None else int((times >= limit).sum())
-        if now is not None:
-            self._drop_if_over(now)
+        if watermark_ticks is not None:
+            self._drop_if_over(watermark_ticks)
         corrected = changed if isinstance(changed, Changes) and len(changed) else None
-        return BucketOutput(found, taken, session.late_count - known, passed, corrected)
+        return BucketOutput(changes, taken, session.late_count - known, passed, corrected)
 
     def _read(self, arrived: Iterable[PackedEvents]) -> tuple[Timed, Any]:
         """Return the rows of a micro-batch with their times, and which of them are inserted and retracted."""
@@ -82,7 +82,7 @@ class ChangeBucket(Bucket):
         return (events, ticks(self.worker_query.schema, events)), joined_signs(parts)
 
     def _opened(self) -> AheadSession:
-        """Return the session, or a new one; the call that follows tells it the watermark."""
+        """Return the session, or a new one; the call that follows passes it the watermark."""
         session = self.session
         if session is None:
             self.session = session = self._new_session()
@@ -96,7 +96,7 @@ class ChangeBucket(Bucket):
         return self.worker_query.change_session()
 
     def close(self) -> Matches | Changes:
-        """Return what would change if the stream ended here. Retractions that have met no event are ignored."""
+        """Return what would change if the stream ended here. Retractions without an event are ignored."""
         session = self._opened()
         session.treat_late("drop")
         changed: Matches | Changes = session.end()

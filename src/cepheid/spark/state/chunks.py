@@ -1,4 +1,4 @@
-"""Content-defined chunking: a body of bytes is cut where its content says, so that moved bytes give the same chunks."""
+"""Content-defined chunking: a body of bytes is cut where its content says, so that moved bytes make the same chunks."""
 
 from __future__ import annotations
 

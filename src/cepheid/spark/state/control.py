@@ -60,7 +60,7 @@ def claim_checkpoint(
 
 
 def write_control_header(store: StateStore, control: ControlHeader) -> None:
-    """Write a control header."""
+    """Write what has been decided about control rows; `read_control_header` reads it."""
     flat = FlatSink()
     columns = flat.add(COLUMNS, control.event_schema.serialize())
     facts = {
@@ -68,7 +68,7 @@ def write_control_header(store: StateStore, control: ControlHeader) -> None:
         COLUMNS: columns,
         MIGRATED: control.migrated,
         "log": control.log,
-        "refused": [[*astuple(one.row), one.reason] for one in control.refused],
+        "refused": [[*astuple(refusal.row), refusal.reason] for refusal in control.refused],
         "rules": control.rules,
         "lives": control.lives,
     }
@@ -76,7 +76,7 @@ def write_control_header(store: StateStore, control: ControlHeader) -> None:
 
 
 def read_control_header(blob: bytes) -> ControlHeader:
-    """Read a control header."""
+    """Read what `write_control_header` wrote, also in an earlier release."""
     header, flat = read_header(blob)
     columns = pa.ipc.read_schema(pa.py_buffer(flat.part(header[COLUMNS])))
     refused = [Refused(ControlRow(*row), reason) for *row, reason in header.get("refused", ())]

@@ -49,11 +49,11 @@ class Control:
             return _DECIDED[key]
         schema = worker_query.schema
         ticks = 1_000_000 // schema.tick
-        now = None if watermark is None else watermark * ticks
+        watermark_ticks = None if watermark is None else watermark * ticks
         present = present_of(watermark, self.delay) * ticks
         trial = opened(log)
-        if now is not None:
-            trial.reach(now)
+        if watermark_ticks is not None:
+            trial.reach(watermark_ticks)
 
         def make(changes: Sequence[AnyChange]) -> None:
             for change in changes:
@@ -67,7 +67,7 @@ class Control:
             self.rows,
             log,
             worker_query.query,
-            watermark=now,
+            watermark=watermark_ticks,
             present=present,
             whole=None if worker_query.changes else present,
             shown=lambda time: from_ticks(schema, time),

@@ -66,8 +66,8 @@ class StreamFingerprint:
         if self.many and not same_query:
             self._check_rules(others, migrate=by_shape)
         elif not same_query and by_shape and others:
-            told = f"{', '.join(others)} changed" if shape else "an earlier release wrote it"
-            raise UsageError("CEP905", f"the state in the checkpoint does not fit the new query: {told}", _CAN_CHANGE)
+            why = f"{', '.join(others)} changed" if shape else "an earlier release wrote it"
+            raise UsageError("CEP905", f"the state in the checkpoint does not fit the new query: {why}", _CAN_CHANGE)
         elif not same_query and not by_shape:
             message = "the checkpoint belongs to another query, or to other parameters or column roles"
             fits = not others and (stored["columns"], stored["buckets"]) == (self.columns, self.buckets)
@@ -87,9 +87,9 @@ class StreamFingerprint:
             remedy = f"{'leave out' if self.control else 'pass'} control=, or {_START_AGAIN}"
             raise UsageError("CEP905", message, remedy)
         for name in ("op", "speculate", "sequence"):
-            was, now = stored.get(name), getattr(self, name)
-            if was != now:
-                message = f"the checkpoint belongs to a stream with {name}={was!r}, and this one has {name}={now!r}"
+            was, is_ = stored.get(name), getattr(self, name)
+            if was != is_:
+                message = f"the checkpoint belongs to a stream with {name}={was!r}, and this one has {name}={is_!r}"
                 raise UsageError("CEP905", message, f"pass {name}={was!r}, or {_START_AGAIN}")
 
     def _check_rules(self, others: list[str], *, migrate: bool) -> None:

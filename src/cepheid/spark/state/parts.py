@@ -52,7 +52,7 @@ class StateWriter(FlatSink):
         self.size = 0  # of all that is stored, in bytes
 
     def put(self, name: str, part: bytes) -> None:
-        """Write a new part."""
+        """Store a part that the state did not have; its digest goes into the header."""
         digest = digest_of(part)
         self.store.put(name, part, digest)
         self.written.digests[name] = digest
@@ -151,7 +151,7 @@ def read_chunk(store: StateStore, digest: str, size: int) -> bytes:
 
 
 class StateReader(FlatSource):
-    """Reads the parts of a state back, and checks that they are as they were written."""
+    """Reads the parts of a state, and checks them against their digests."""
 
     def __init__(self, store: StateStore, header: dict[str, Any], flat: FlatSource) -> None:
         self.store = store
@@ -173,16 +173,16 @@ class StateReader(FlatSource):
             raise damaged(f"part {name} is not as it was written")
         return part
 
-    def held(self, found: Any) -> StoredRows:
+    def held(self, part: Any) -> StoredRows:
         """Return rows that wait for the watermark. They are fetched when it has passed some of them."""
-        digest, size = found
+        digest, size = part
         return PackedRows(digest, size, reader=self)
 
-    def rows(self, found: Any, base: int) -> pa.Table:
+    def rows(self, part: Any, base: int) -> pa.Table:
         """Read the rows of a table from a position of the stream on."""
-        if "rows" in found:
-            return self.table(found["rows"])
-        name = found["segments"]
+        if "rows" in part:
+            return self.table(part["rows"])
+        name = part["segments"]
         tables = []
         for begin, end, *_ in self.stored.segments[name]:
             table = unpack(self.fetch(f"{name}@{begin}-{end}"))

@@ -15,7 +15,7 @@ class PartReader(Protocol):
     """Reads parts of a state from its store."""
 
     def fetch(self, name: str) -> bytes:
-        """Return a part."""
+        """Read a part by its name in the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class PackedRows:
     reader: PartReader | None = None
 
     def table(self) -> pa.Table:
-        """Unpack the rows."""
+        """Unpack the rows, which may still have to be read from the state."""
         if self.blob is not None:
             return unpack(self.blob)
         assert self.reader is not None

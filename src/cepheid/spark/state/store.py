@@ -18,7 +18,7 @@ class StateStore(Protocol):
         """Return the header, or None for a bucket without state."""
 
     def put_header(self, header: bytes) -> None:
-        """Replace the header."""
+        """Replace the header, once all parts that it names are there."""
 
     def part(self, name: str, digest: str) -> bytes | None:
         """Return a part, or None if it is missing. The digest is the one that was passed to `put`."""
@@ -27,7 +27,7 @@ class StateStore(Protocol):
         """Store a part, and replace the one of the same name."""
 
     def drop(self, name: str, digest: str) -> None:
-        """Delete a part."""
+        """Delete a part that no header names any more."""
 
 
 def digest_of(part: Any) -> str:

@@ -17,8 +17,8 @@ from cepheid.spark.worker import WorkerQuery
 def check_whole(worker_query: WorkerQuery, query: Query) -> None:
     """Refuse a query whose events may be in several buckets, or whose matches have other columns."""
     compiled = query.compiled
-    found = choose_partitioning(compiled.bind(worker_query.schema), compiled.sources).key
-    missing = [".".join(path) for path in worker_query.key if path not in found]
+    key = choose_partitioning(compiled.bind(worker_query.schema), compiled.sources).key
+    missing = [".".join(path) for path in worker_query.key if path not in key]
     if missing:
         message = f"the events of the stream are divided by {', '.join(missing)}, and the query is not"
         raise PatternError("CEP229", message, f"add PARTITION BY {', '.join(missing)}")
@@ -30,13 +30,13 @@ def check_whole(worker_query: WorkerQuery, query: Query) -> None:
         control=True,
     )
     if _types(columns) != _types(worker_query.match_schema):
-        wanted, told = _told(worker_query.match_schema), _told(columns)
-        message = f"the matches of the stream have the columns {wanted}, and those of the query {told}"
+        wanted, columns_text = _column_list(worker_query.match_schema), _column_list(columns)
+        message = f"the matches of the stream have the columns {wanted}, and those of the query {columns_text}"
         raise PatternError("CEP229", message, "write a RETURN with the same names and types")
 
 
 def check_replaced(worker_query: WorkerQuery, change: ReplaceQuery) -> None:
-    """Refuse other conditions where a bucket may not be able to go over its events again.
+    """Refuse other conditions where a bucket may not be able to replay its events.
 
     Whether it has to depends on its events, and all buckets must decide alike.
     """
@@ -48,5 +48,5 @@ def _types(columns: pa.Schema) -> dict[str, pa.DataType]:
     return {field.name: field.type for field in columns}
 
 
-def _told(columns: pa.Schema) -> str:
+def _column_list(columns: pa.Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in columns)

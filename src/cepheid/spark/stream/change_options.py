@@ -7,18 +7,18 @@ from cepheid.spark.options import Options
 
 
 def check_changes(options: Options) -> None:
-    """Refuse options that have no meaning where matches, or events, can be taken back."""
+    """Refuse options that have no meaning where matches, or events, can be retracted."""
     if options.speculate is not None and options.long:
         raise no_long_changes()
     if options.speculate is not None and options.event_time is not None:
-        message = "event_time and speculate can't be combined: a match that may be taken back has no such time"
+        message = "event_time and speculate can't be combined: a match that may be retracted has no such time"
         remedy = "leave out speculate to follow certain matches, or write the changes to a table and read that"
         raise UsageError("CEP603", message, remedy)
     if options.control is not None:
         check_with_control(options)
     name = next((name for name in ("speculate", "op", "sequence") if getattr(options, name) is not None), None)
     if options.migrate and name is not None:
-        message = f"migrate and {name} can't be combined: what was given by the old query could not be taken back"
+        message = f"migrate and {name} can't be combined: what the old query emitted could not be retracted"
         raise UsageError("CEP603", message, "start the changed query with a new checkpoint location")
 
 
@@ -26,8 +26,8 @@ def check_with_control(options: Options) -> None:
     """Refuse options that a stream whose query changes can't have."""
     reasons = {
         "migrate": "the changes so far are of the old query",
-        "sequence": "a change may take back what was given over numbers without a gap",
-        "event_time": "when a match is certain depends on the query that gave it",
+        "sequence": "a change may retract what was emitted over numbers without a gap",
+        "event_time": "when a match is certain depends on the query that emits it",
     }
     for name, reason in reasons.items():
         if getattr(options, name):

@@ -98,7 +98,7 @@ def _is_of(fingerprint: StreamFingerprint, query: Query) -> bool:
 def claims(
     spark: SparkSession, checkpoint: str | None, fingerprint: StreamFingerprint, *, migrate: bool = False
 ) -> bool:
-    """Raise CEP905 if a checkpoint belongs to another stream; tell whether other queries of its shape had it before.
+    """Raise CEP905 if a checkpoint belongs to another stream; return whether other queries of its shape had it before.
 
     A micro-batch checks that too, but there is none before there are new events.
     """
@@ -108,21 +108,21 @@ def claims(
         return False
     if not ours:
         return False
-    own = next((control for control in ours.values() if control.fingerprint.query == fingerprint.query), None)
-    control = own or next(iter(ours.values()))
+    same = next((control for control in ours.values() if control.fingerprint.query == fingerprint.query), None)
+    control = same or next(iter(ours.values()))
     fingerprint.check(asdict(control.fingerprint), by_shape=migrate)
     return control.migrated
 
 
 def control_headers(spark: SparkSession, checkpoint: str) -> dict[int, ControlHeader]:
     """Return what the control headers say of the streams that stateful operators have run, by their ids."""
-    found = {}
+    by_operator = {}
     for operator in _operators(spark, checkpoint):
         headers = _read(spark, checkpoint, operator, "header").where(F.col("key.slot") == CONTROL)
         rows = headers.select("value.header").collect()
         if rows:
-            found[operator] = read_control_header(bytes(rows[0][0]))
-    return found
+            by_operator[operator] = read_control_header(bytes(rows[0][0]))
+    return by_operator
 
 
 def no_state(checkpoint: str, reason: str) -> UsageError:
@@ -152,7 +152,7 @@ class CheckpointStore:
         self.rows = rows
 
     def header(self) -> bytes | None:
-        """Return the header."""
+        """Return the header of the state, or None if there is no state."""
         return self.rows.get("")
 
     def part(self, name: str, digest: str) -> bytes | None:

@@ -28,8 +28,8 @@ def check_control(control: Any) -> None:
     missing = [name for name in COLUMNS if name not in control.columns]
     extra = [name for name in control.columns if name not in COLUMNS]
     if missing or extra or len(control.columns) > len(COLUMNS):
-        told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"also has {', '.join(extra)}"] * bool(extra)
-        message = f"the control stream {' and '.join(told) or 'has a column twice'}"
+        problems = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"also has {', '.join(extra)}"] * bool(extra)
+        message = f"the control stream {' and '.join(problems) or 'has a column twice'}"
         raise UsageError("CEP912", message, f"select its columns: {', '.join(COLUMNS)}")
     for name in COLUMNS:
         kind = control.schema[name].dataType
@@ -63,7 +63,7 @@ def _watermarks(df: DataFrame) -> int:
 def check_one_watermark(df: DataFrame) -> None:
     """Refuse events with several watermarks."""
     if (count := _watermarks(df)) > 1:
-        message = f"the events have {count} watermarks, so that theirs does not tell how far they have come"
+        message = f"the events have {count} watermarks, so that theirs does not show how far they have come"
         raise UsageError("CEP912", message, "union the streams first, and set one watermark on all of them")
 
 
@@ -85,6 +85,6 @@ def control_rows(job: Job, buckets: int) -> DataFrame:
 
 
 def read_control_rows(blobs: Iterable[bytes]) -> list[ControlRow]:
-    """Read such blobs."""
+    """Read control rows that the source has sent as blobs of JSON."""
     read = map(json.loads, blobs)
     return [ControlRow(**{name: row.get(name) for name in COLUMNS}) for row in read]

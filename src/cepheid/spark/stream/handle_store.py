@@ -14,7 +14,7 @@ _PART = st.StructType([st.StructField("part", st.BinaryType())])
 
 
 class HandleStore:
-    """Stores state through the handle that Spark gives to a processor. Spark sets the bucket before each call."""
+    """Stores state through the handle that Spark passes to a processor. Spark sets the bucket before each call."""
 
     def __init__(self, handle: Any) -> None:
         self.headers = handle.getValueState("header", _HEADER)
@@ -27,7 +27,6 @@ class HandleStore:
         return None if stored is None else bytes(stored[0])
 
     def put_header(self, header: bytes) -> None:
-        """Replace the header."""
         self.headers.update((header,))
 
     def part(self, name: str, digest: str) -> bytes | None:
@@ -44,6 +43,5 @@ class HandleStore:
         self.cache.put(digest, part)
 
     def drop(self, name: str, digest: str) -> None:
-        """Delete a part."""
         self.parts.removeKey((name,))
         self.cache.drop(digest)

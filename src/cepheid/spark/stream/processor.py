@@ -63,13 +63,13 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
         """Spark calls this for a bucket that has new events."""
-        given = [row for frame in rows for row in frame.itertuples() if row.blob is not None]
-        blobs = [row.blob for row in given if not row.rows]  # of no events: rows of the control stream
+        with_blobs = [row for frame in rows for row in frame.itertuples() if row.blob is not None]
+        blobs = [row.blob for row in with_blobs if not row.rows]  # of no events: rows of the control stream
         control = self.read_control(blobs) if blobs else NOTHING
         if key[0] == CONTROL:
             yield from self.keep(control, timerValues)
             return
-        arrived = [PackedEvents(row.blob, int(row.low), int(row.high), int(row.rows)) for row in given if row.rows]
+        arrived = [PackedEvents(row.blob, int(row.low), int(row.high), int(row.rows)) for row in with_blobs if row.rows]
         yield from self.run(key[0], arrived, timerValues, control)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
@@ -85,8 +85,8 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
 
     def bucket(self, number: int) -> tuple[Any, int]:
         """Return a bucket with its state, and its place among those that are kept in memory."""
-        found = BUCKETS.take(self.worker_query, self.fingerprint, number, self.store, by_shape=self.by_shape)
-        return found, number
+        bucket = BUCKETS.take(self.worker_query, self.fingerprint, number, self.store, by_shape=self.by_shape)
+        return bucket, number
 
     def frames(self, bucket: Any, number: int, output: Any, counters: dict[str, int]) -> Iterator[Any]:
         """Yield what a bucket has given."""
@@ -138,8 +138,8 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
 
 def watermark_of(times: Any) -> int | None:
     """Return the watermark. Spark says 0 before the first one, so events before 1970 wait until later ones arrive."""
-    found = int(times.getCurrentWatermarkInMs())
-    return found if found > 0 else None
+    watermark = int(times.getCurrentWatermarkInMs())
+    return watermark if watermark > 0 else None
 
 
 def output_frames(
@@ -161,7 +161,7 @@ def output_frames(
 
 
 def frames_of(tables: Iterable[tuple[pa.Table, int, int]], counters: dict[str, int]) -> Iterator[Any]:
-    """Yield the same of tables, each with how many matches it has, and how many it takes back."""
+    """Yield the same of tables, each with how many matches it has, and how many it retracts."""
     import pandas as pd
 
     for table, matches, withdrawn in tables:
@@ -173,7 +173,7 @@ def frames_of(tables: Iterable[tuple[pa.Table, int, int]], counters: dict[str, i
 
 
 def _tables(worker_query: WorkerQuery, output: BucketOutput, bucket: int | None) -> Iterator[pa.Table]:
-    """Yield what a bucket gives. A match has one change at most, also where the query has changed first."""
-    found = [one for one in (output.before, output.matches) if one is not None]
-    tables = (table for one in found for table in worker_query.tables(one, bucket=bucket))
+    """Yield what a bucket emits. A match has one change at most, also where the query has changed first."""
+    emitted = [matches for matches in (output.before, output.matches) if matches is not None]
+    tables = (table for matches in emitted for table in worker_query.tables(matches, bucket=bucket))
     return net_changes(tables) if output.before is not None else tables

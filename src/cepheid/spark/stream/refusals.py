@@ -24,13 +24,16 @@ def refusals(spark: SparkSession, checkpoint: str) -> DataFrame:
     """
     header = _header(spark, checkpoint)
     # Spark has watermarks on timestamps with a zone only, in microseconds.
-    rows = [(one.row.id, one.row.action, one.row.text, one.row.at, one.reason) for one in header.refused]
-    found = spark.createDataFrame(rows, _COLUMNS)
-    return found.withColumn("at", F.timestamp_micros("at"))
+    rows = [
+        (refusal.row.id, refusal.row.action, refusal.row.text, refusal.row.at, refusal.reason)
+        for refusal in header.refused
+    ]
+    frame = spark.createDataFrame(rows, _COLUMNS)
+    return frame.withColumn("at", F.timestamp_micros("at"))
 
 
 def changes(spark: SparkSession, query: Query, checkpoint: str) -> list[AnyChange]:
-    """Return how the control stream has changed a query so far: `query.match(events, changes=…)` gives the same."""
+    """Return how the control stream has changed a query so far: `query.match(events, changes=…)` returns the same."""
     header = _header(spark, checkpoint)
     if header.fingerprint.many:
         message = "the checkpoint is of a stream of many queries, whose rules are not changes of a query"
@@ -40,10 +43,10 @@ def changes(spark: SparkSession, query: Query, checkpoint: str) -> list[AnyChang
 
 def _header(spark: SparkSession, checkpoint: str) -> ControlHeader:
     try:
-        found = control_headers(spark, checkpoint)
+        headers = control_headers(spark, checkpoint)
     except PySparkException as error:
         raise no_state(checkpoint, str(error).split("\n", 1)[0]) from None
-    header = next((one for one in found.values() if one.fingerprint.control), None)
+    header = next((header_ for header_ in headers.values() if header_.fingerprint.control), None)
     if header is None:
         raise no_state(checkpoint, "no stream with control= has run")
     return header
