@@ -49,29 +49,29 @@ def advise(token: str, text: str, start: int, allowed: Collection[str]) -> Advic
     before, after = text[:start], text[start:]
     bare = masked(before, lambda opaque: "'" + " " * (len(opaque[0]) - 2) + "'")
     word = token.upper()
-    for found in (
+    for advice in (
         _by_habit(bare, after),
         _in_text(token, before, after),
         _in_brackets(token, word, text, bare, allowed),
         _after(token, word, bare),
         _in_clause(token, word, before, bare, allowed),
     ):
-        if found is not None:
-            return found if isinstance(found, Advice) else Advice(found)
+        if advice is not None:
+            return advice if isinstance(advice, Advice) else Advice(advice)
     return Advice(_HABITS[word]) if word in _HABITS else None
 
 
 def _by_habit(bare: str, after: str) -> str | None:
     """The habits of the clause in which the slip is, and those of all clauses."""
     clause = _clause(bare[bare.rfind(";") + 1 :])
-    own = {
+    of_clause = {
         "": AT_THE_START,
         "PATTERN": IN_PATTERN,
         "WHERE": IN_CONDITIONS,
         "HAVING": IN_CONDITIONS,
         "RETURN": IN_CONDITIONS,
     }
-    for habit in (*ANYWHERE, *own.get(clause, ())):
+    for habit in (*ANYWHERE, *of_clause.get(clause, ())):
         if habit.before.search(bare) and habit.after.match(after):
             return habit.remedy
     return None
@@ -82,8 +82,8 @@ def _ends(before: str, pattern: str) -> re.Match[str] | None:
 
 
 def _clause(bare: str) -> str:
-    found = _CLAUSE.findall(bare)
-    return found[-1].upper().replace("EVENT", "PATTERN") if found else ""
+    clauses = _CLAUSE.findall(bare)
+    return clauses[-1].upper().replace("EVENT", "PATTERN") if clauses else ""
 
 
 def _in_text(token: str, before: str, after: str) -> str | None:
@@ -157,16 +157,16 @@ def _after(token: str, word: str, bare: str) -> Advice | str | None:
         return f"write AS before the type: CAST(a.x AS {word})"
     if token == "*" and _ends(bare, r"\bcount\s*\("):
         return Advice("write count(a[])", "count(*) is not supported")
-    if token[:1].isalpha() and (found := _ends(bare, r"\b\w+\s*\(\s*(\w+)")) and _is_near("DISTINCT", found[1]):
-        return Advice("did you mean DISTINCT?", f"unexpected '{found[1]}'", found.span(1))
-    if found := _ends(bare, r"(?:\bwhere|\band|\bor|[({])\s+(and|or)"):
-        remedy = f"remove it, or add a condition before {found[1].upper()}"
-        return Advice(remedy, "a condition is missing", found.span(1))
+    if token[:1].isalpha() and (slip := _ends(bare, r"\b\w+\s*\(\s*(\w+)")) and _is_near("DISTINCT", slip[1]):
+        return Advice("did you mean DISTINCT?", f"unexpected '{slip[1]}'", slip.span(1))
+    if slip := _ends(bare, r"(?:\bwhere|\band|\bor|[({])\s+(and|or)"):
+        remedy = f"remove it, or add a condition before {slip[1].upper()}"
+        return Advice(remedy, "a condition is missing", slip.span(1))
     return None
 
 
-def _is_near(word: str, given: str) -> bool:
-    return given.upper() != word and nearest(given.upper(), [word]) is not None
+def _is_near(word: str, written: str) -> bool:
+    return written.upper() != word and nearest(written.upper(), [word]) is not None
 
 
 def _in_clause(token: str, word: str, before: str, bare: str, allowed: Collection[str]) -> str | None:

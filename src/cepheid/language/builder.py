@@ -78,14 +78,14 @@ class QueryBuilder(AutomatonBuilder):
     def with_clauses(self, meta: Meta, source: Any, pattern: PatternTree, clauses: list[Any]) -> QueryTree:
         """A query of its FROM, its pattern and its clauses."""
         streams, sees = source or ((), None)
-        found: dict[str, Any] = {}
+        clauses_read: dict[str, Any] = {}
         for changes, span in clauses:
             for key in changes:
-                if key in found and key in _CLAUSES:
+                if key in clauses_read and key in _CLAUSES:
                     remedy = "keep one of them" + ("; join their conditions with AND" * (key == "where"))
                     raise ParseError("CEP106", f"there are two {_CLAUSES[key]} clauses", remedy, span)
-            found |= changes
-        query = QueryTree(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **found)
+            clauses_read |= changes
+        query = QueryTree(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **clauses_read)
         return with_elements(with_lengths(query))
 
     def source(self, meta: Meta, parts: list[Any]) -> tuple[tuple[FromStream, ...], ex.Expression | None]:

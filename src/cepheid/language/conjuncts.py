@@ -52,14 +52,14 @@ def split(skeleton: str) -> SplitSkeleton:
     ['a.x = #', 'b.x > a.x']
     """
     frame: list[str] = []
-    own: list[int] = []
+    of_frame: list[int] = []
     blocks: list[int] = []
     conjuncts: list[str] = []
     first: list[int] = []
     end = taken = 0
     for number, (start, stop, parts) in enumerate(_blocks(skeleton)):
         outside = skeleton[end:start]
-        own += range(taken, taken := taken + outside.count(HOLE))
+        of_frame += range(taken, taken := taken + outside.count(HOLE))
         blocks += [number] * len(parts)
         conjuncts += parts
         *begins, taken = accumulate([part.count(HOLE) for part in parts], initial=taken)
@@ -67,8 +67,8 @@ def split(skeleton: str) -> SplitSkeleton:
         frame += [outside, BLOCK]
         end = stop
     outside = skeleton[end:]
-    own += range(taken, taken + outside.count(HOLE))
-    return SplitSkeleton("".join([*frame, outside]), tuple(own), blocks, conjuncts, first)
+    of_frame += range(taken, taken + outside.count(HOLE))
+    return SplitSkeleton("".join([*frame, outside]), tuple(of_frame), blocks, conjuncts, first)
 
 
 def _blocks(skeleton: str) -> list[tuple[int, int, list[str]]]:
@@ -83,13 +83,13 @@ def _blocks(skeleton: str) -> list[tuple[int, int, list[str]]]:
 
 
 def _of_pattern(skeleton: str) -> list[tuple[int, int, list[str]]]:
-    found = _WHERE.search(skeleton)
-    if found is None:
+    where = _WHERE.search(skeleton)
+    if where is None:
         return []
-    strategies = _STRATEGIES.match(skeleton, found.end())
+    strategies = _STRATEGIES.match(skeleton, where.end())
     if strategies is None:
-        ending = _CLAUSE.search(skeleton, found.end())
-        start, stop = found.end(), ending.start() if ending else len(skeleton)
+        ending = _CLAUSE.search(skeleton, where.end())
+        start, stop = where.end(), ending.start() if ending else len(skeleton)
     else:
         start, stop = strategies.end(), skeleton.find("}", strategies.end())
     parts = conjuncts_of(skeleton[start:stop])
@@ -118,11 +118,11 @@ def _at(skeleton: str, start: int, stop: int, parts: list[str]) -> tuple[int, in
 
 def _closed(skeleton: str, start: int) -> int:
     depth = 0
-    for found in _BRACKET.finditer(skeleton, start):
-        if found[0] in "[{":
+    for bracket in _BRACKET.finditer(skeleton, start):
+        if bracket[0] in "[{":
             depth += 1
         elif depth == 0:
-            return found.start()
+            return bracket.start()
         else:
             depth -= 1
     return -1
@@ -139,15 +139,15 @@ def conjuncts_of(condition: str) -> list[str] | None:
         quick = _AND.split(condition)
     if all(map(_is_one, quick)):
         return quick
-    found = _scan(condition)
-    return None if found is None else found[0]
+    scanned = _scan(condition)
+    return None if scanned is None else scanned[0]
 
 
 @lru_cache(1 << 16)
 def _is_one(part: str) -> bool:
     """Whether a part between two ANDs is a condition of its own."""
-    found = _scan(part)
-    return found is not None and found == ([part], False)
+    scanned = _scan(part)
+    return scanned is not None and scanned == ([part], False)
 
 
 _TOKEN = re.compile(
@@ -171,19 +171,19 @@ def _scan(condition: str) -> tuple[list[str], bool] | None:
     opened: list[str] = []
     ended = between = either = False
     before = ""
-    for found in _TOKEN.finditer(condition):
-        kind = str(found.lastgroup)
+    for token in _TOKEN.finditer(condition):
+        kind = str(token.lastgroup)
         if kind == "blank":
             continue
         tokens += 1
-        word = found[0].upper() if kind == "word" and before != "dot" else ""
+        word = token[0].upper() if kind == "word" and before != "dot" else ""
         before = kind
         if kind == "other" or tokens >= MAX_DEPTH:
             return None
         if kind == "open":
-            opened.append(found[0])
+            opened.append(token[0])
         elif kind == "close":
-            if not opened or opened.pop() != _CLOSES[found[0]]:
+            if not opened or opened.pop() != _CLOSES[token[0]]:
                 return None
             ended = True
         elif word == "CASE":
@@ -201,8 +201,8 @@ def _scan(condition: str) -> tuple[list[str], bool] | None:
             if between:
                 between = False
             else:
-                parts.append(condition[start : found.start()].strip())
-                start, compared, tokens = found.end(), 0, 0
+                parts.append(condition[start : token.start()].strip())
+                start, compared, tokens = token.end(), 0, 0
             ended = False
         elif kind == "or" or word == "OR":
             if not ended or between:

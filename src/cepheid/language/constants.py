@@ -75,8 +75,8 @@ class ConstantReader:
             if length >= 2**63 or length != int(length):
                 return None
             return Literal(int(length), types.duration(types.unit_for(int(length))))
-        found = parse_expression(self.before + constant + self.after)
-        return found if isinstance(found, Literal) else None
+        expression = parse_expression(self.before + constant + self.after)
+        return expression if isinstance(expression, Literal) else None
 
 
 class TextConstants:

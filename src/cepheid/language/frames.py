@@ -111,26 +111,28 @@ class Framed:
         for old in self.frames:
             rows = np.flatnonzero(place[old.texts] >= 0)
             if len(rows):
-                own = place[old.texts[rows]]
-                frame[own], frame_row[own] = len(frames), np.arange(len(own))
-                frames.append(replace(old, texts=own, columns=_taken(old.columns, rows)))
-        sizes = [len(one.texts) for one in self.conjuncts]
+                places_kept = place[old.texts[rows]]
+                frame[places_kept], frame_row[places_kept] = len(frames), np.arange(len(places_kept))
+                frames.append(replace(old, texts=places_kept, columns=_taken(old.columns, rows)))
+        sizes = [len(conjunct.texts) for conjunct in self.conjuncts]
         begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         rows_now, number_now = np.zeros(int(begins[-1]), np.int64), np.zeros(len(sizes), np.int64)
         conjuncts: list[Conjunct] = []
-        for number, one in enumerate(self.conjuncts):
-            rows = np.flatnonzero(place[one.texts] >= 0)
+        for number, conjunct in enumerate(self.conjuncts):
+            rows = np.flatnonzero(place[conjunct.texts] >= 0)
             if len(rows):
                 rows_now[begins[number] + rows], number_now[number] = np.arange(len(rows)), len(conjuncts)
-                conjuncts.append(replace(one, texts=place[one.texts[rows]], columns=_taken(one.columns, rows)))
+                conjuncts.append(
+                    replace(conjunct, texts=place[conjunct.texts[rows]], columns=_taken(conjunct.columns, rows))
+                )
         counts = np.diff(self.first)
         kept = np.repeat(place >= 0, counts)
         old_conjunct = self.conjunct[kept]
-        wrong = (replace(one, texts=place[one.texts[place[one.texts] >= 0]]) for one in self.wrong)
+        wrong = (replace(group, texts=place[group.texts[place[group.texts] >= 0]]) for group in self.wrong)
         return Framed(
             tuple(frames),
             tuple(conjuncts),
-            tuple(one for one in wrong if len(one.texts)),
+            tuple(group for group in wrong if len(group.texts)),
             frame,
             frame_row,
             np.concatenate([[0], np.cumsum(counts[texts])]),
@@ -140,12 +142,12 @@ class Framed:
 
     def conditions(self) -> list[list[tuple[int, Any]]]:
         """For each frame its conjuncts, each with the rows that it has in texts of that frame."""
-        found: list[list[tuple[int, Any]]] = [[] for _ in self.frames]
+        rows: list[list[tuple[int, Any]]] = [[] for _ in self.frames]
         for number, conjunct in enumerate(self.conjuncts):
             frames = self.frame[conjunct.texts]
             for frame in np.unique(frames).tolist():
-                found[frame].append((number, np.flatnonzero(frames == frame)))
-        return found
+                rows[frame].append((number, np.flatnonzero(frames == frame)))
+        return rows
 
 
 def _taken(columns: Mapping[str, pa.Array], rows: np.ndarray) -> dict[str, pa.Array]:
@@ -163,7 +165,7 @@ def block_name(number: int) -> str:
 
 def blocks_of(program: Program) -> list[str]:
     """The names of the blocks of a frame."""
-    nodes = (node for query in program.queries for one in expressions(query) for node in walk(one))
+    nodes = (node for query in program.queries for expression in expressions(query) for node in walk(expression))
     return [node.name for node in nodes if isinstance(node, ex.Name) and node.name.startswith("{")]
 
 
@@ -185,7 +187,10 @@ def with_conditions(program: Program, blocks: Mapping[str, Sequence[ex.Expressio
         return conditions[0] if len(conditions) == 1 else ex.And(conditions, span=node.span)
 
     def whole(query: QueryTree) -> QueryTree:
-        listed = [blocks.get(one.name, (one,)) if isinstance(one, ex.Name) else (one,) for one in query.where]
+        listed = [
+            blocks.get(condition.name, (condition,)) if isinstance(condition, ex.Name) else (condition,)
+            for condition in query.where
+        ]
         where = tuple(condition for conditions in listed for condition in conditions)
         return replace(rewritten(replace(query, where=()), change), where=where)
 
@@ -204,15 +209,15 @@ def read_frames(texts: Sequence[str], progress: Callable[[int], None] | None = N
     return frames_of(cut(texts, progress))
 
 
-def frames_of(found: Cut, known: KnownDrafts | None = None) -> Framed:
+def frames_of(cut_texts: Cut, known: KnownDrafts | None = None) -> Framed:
     """The same of texts whose constants are cut out already. known: what was read before."""
-    constants, known = TextConstants(found.constants), known or KnownDrafts()
-    conditions = _Conditions(found)
-    odd = np.zeros(len(found.texts), bool)  # texts that can't be read this way: as a whole, then
+    constants, known = TextConstants(cut_texts.constants), known or KnownDrafts()
+    conditions = _Conditions(cut_texts)
+    odd = np.zeros(len(cut_texts.texts), bool)  # texts that can't be read this way: as a whole, then
     frames: dict[str, list[SkeletonTexts]] = {}
     readers: list[_FrameReader | None] = []
     for number, texts in enumerate(conditions.texts_of_frames()):
-        reader = _FrameReader(found, conditions, number)
+        reader = _FrameReader(cut_texts, conditions, number)
         readers.append(None)
         source = DraftSource((reader.frame, "frame"), reader.draft, known)
         for part in parts_of(texts, conditions.frame_codes(number, texts), constants, source):
@@ -233,14 +238,16 @@ def frames_of(found: Cut, known: KnownDrafts | None = None) -> Framed:
                 odd[conditions.text[part.texts]] = True
             else:
                 conjuncts.setdefault(where + part.key, []).append((part, reader_of, key.block))
-    framed = _framed(found, constants, conditions, frames, conjuncts, odd)
+    framed = _framed(cut_texts, constants, conditions, frames, conjuncts, odd)
     uncertain = [
-        texts for texts in conditions.texts_of_frames() if not _is_read(framed, found.texts, texts, odd, known.sound)
+        texts
+        for texts in conditions.texts_of_frames()
+        if not _is_read(framed, cut_texts.texts, texts, odd, known.sound)
     ]
     if not uncertain:
         return framed
     odd[np.concatenate(uncertain)] = True
-    return _framed(found, constants, conditions, frames, conjuncts, odd)
+    return _framed(cut_texts, constants, conditions, frames, conjuncts, odd)
 
 
 def _is_read(framed: Framed, written: Sequence[str], texts: np.ndarray, odd: np.ndarray, sound: set[str]) -> bool:
@@ -248,7 +255,9 @@ def _is_read(framed: Framed, written: Sequence[str], texts: np.ndarray, odd: np.
     text = next((text for text in texts.tolist() if not odd[text]), None)
     if text is None:
         return True
-    keys = {framed.conjuncts[one].key for one in framed.conjunct[framed.first[text] : framed.first[text + 1]].tolist()}
+    keys = {
+        framed.conjuncts[number].key for number in framed.conjunct[framed.first[text] : framed.first[text + 1]].tolist()
+    }
     if keys <= sound:
         return True
     try:
@@ -285,44 +294,46 @@ class _KeysOfFrame(dict[tuple[int, str], int]):
 class _Conditions:
     """Where conditions stand, text after text: the number of the text, which conjunct, where its constants begin."""
 
-    def __init__(self, found: Cut) -> None:
-        self.found = found
+    def __init__(self, cut_texts: Cut) -> None:
+        self.cut_texts = cut_texts
         frames: dict[str, _KeysOfFrame] = {}
         keys: list[_Key] = []
         own_constants: dict[tuple[int, ...], tuple[int, ...]] = {}
         self.own_constants: list[tuple[int, ...]] = []  # of the frame, by skeleton
         which: list[int] = []
         of_skeleton, offset, first = [], [], [0]
-        for one in map(split, found.skeletons):  # none is kept: very many objects are a long collection of garbage
-            self.own_constants.append(own_constants.setdefault(one.constants, one.constants))
-            own = frames.get(one.frame)
-            if own is None:
-                own = frames[one.frame] = _KeysOfFrame(len(frames), keys)
-            of_skeleton.append(own.frame)
-            which += map(own.__getitem__, zip(one.blocks, one.conjuncts, strict=True))
-            offset += one.first
+        for parts in map(
+            split, cut_texts.skeletons
+        ):  # none is kept: very many objects are a long collection of garbage
+            self.own_constants.append(own_constants.setdefault(parts.constants, parts.constants))
+            keys_of_frame = frames.get(parts.frame)
+            if keys_of_frame is None:
+                keys_of_frame = frames[parts.frame] = _KeysOfFrame(len(frames), keys)
+            of_skeleton.append(keys_of_frame.frame)
+            which += map(keys_of_frame.__getitem__, zip(parts.blocks, parts.conjuncts, strict=True))
+            offset += parts.first
             first.append(len(which))
         self.frames = list(frames)
         self.keys = keys
         self.frame_of_skeleton = np.array(of_skeleton, np.int64)
         starts = np.array(first, np.int64)
-        counts = np.diff(starts)[found.skeleton]
+        counts = np.diff(starts)[cut_texts.skeleton]
         self.first = np.concatenate([[0], np.cumsum(counts)])
-        self.text = np.repeat(np.arange(len(found.texts)), counts)
+        self.text = np.repeat(np.arange(len(cut_texts.texts)), counts)
         within = np.arange(len(self.text)) - self.first[self.text]
-        at = starts[found.skeleton[self.text]] + within
+        at = starts[cut_texts.skeleton[self.text]] + within
         self.key = np.array(which, np.int64)[at]
-        self.constant = found.first[self.text] + np.array(offset, np.int64)[at]
+        self.constant = cut_texts.first[self.text] + np.array(offset, np.int64)[at]
 
     def texts_of_frames(self) -> list[np.ndarray]:
         """For each frame the numbers of its texts."""
-        return groups(self.frame_of_skeleton[self.found.skeleton], len(self.frames))
+        return groups(self.frame_of_skeleton[self.cut_texts.skeleton], len(self.frames))
 
     def frame_codes(self, frame: int, texts: np.ndarray) -> Any:
         """The constants of a frame itself: a row for each text."""
-        skeletons, row = np.unique(self.found.skeleton[texts], return_inverse=True)
-        own = np.array([self.own_constants[skeleton] for skeleton in skeletons.tolist()], np.int64)
-        return self.found.codes[self.found.first[texts][:, None] + own[row]]
+        skeletons, row = np.unique(self.cut_texts.skeleton[texts], return_inverse=True)
+        constants = np.array([self.own_constants[skeleton] for skeleton in skeletons.tolist()], np.int64)
+        return self.cut_texts.codes[self.cut_texts.first[texts][:, None] + constants[row]]
 
     def by_key(self) -> list[tuple[_Key, Any]]:
         """For each conjunct the places where it stands."""
@@ -330,17 +341,17 @@ class _Conditions:
 
     def codes_at(self, key: _Key, places: np.ndarray) -> Any:
         """The constants of a conjunct: a row for each place."""
-        return self.found.codes[self.constant[places][:, None] + np.arange(key.text.count(HOLE))]
+        return self.cut_texts.codes[self.constant[places][:, None] + np.arange(key.text.count(HOLE))]
 
     def written(self, key: _Key, place: int) -> str:
         """A conjunct at a place, with its constants."""
         [codes] = self.codes_at(key, np.array([place]))
-        return _filled(key.text, [self.found.constants[code] for code in codes.tolist()])
+        return _filled(key.text, [self.cut_texts.constants[code] for code in codes.tolist()])
 
 
 def _filled(skeleton: str, constants: Sequence[str]) -> str:
     pieces = skeleton.split(HOLE)
-    return "".join(one for pair in zip(pieces, [*constants, ""], strict=True) for one in pair)
+    return "".join(piece for pair in zip(pieces, [*constants, ""], strict=True) for piece in pair)
 
 
 def _draft_at(reader: _FrameReader, conditions: _Conditions, key: _Key, place: int) -> TextDraft:
@@ -350,8 +361,8 @@ def _draft_at(reader: _FrameReader, conditions: _Conditions, key: _Key, place: i
 class _FrameReader:
     """Reads a frame, and conditions in it."""
 
-    def __init__(self, found: Cut, conditions: _Conditions, number: int) -> None:
-        self.found = found
+    def __init__(self, cut_texts: Cut, conditions: _Conditions, number: int) -> None:
+        self.cut_texts = cut_texts
         self.conditions = conditions
         self.number = number
         self.frame = conditions.frames[number]
@@ -363,7 +374,7 @@ class _FrameReader:
     def draft(self, text: int) -> TextDraft:
         """The frame of a text."""
         [codes] = self.conditions.frame_codes(self.number, np.array([text]))
-        written = _filled(self.frame, [self.found.constants[code] for code in codes.tolist()])
+        written = _filled(self.frame, [self.cut_texts.constants[code] for code in codes.tolist()])
         whole = self._with_names(written)
         program = parse(whole)
         readers, named = parameters_of(whole, program)
@@ -375,14 +386,14 @@ class _FrameReader:
     def with_example(self, text: int, program: Program) -> _FrameReader:
         """The same for conditions in the frame of one text."""
         [codes] = self.conditions.frame_codes(self.number, np.array([text]))
-        self.example = _filled(self.frame, [self.found.constants[code] for code in codes.tolist()])
+        self.example = _filled(self.frame, [self.cut_texts.constants[code] for code in codes.tolist()])
         self.program, self.name = program, repr(program)
         return self
 
     def _with_names(self, written: str, block: int = -1, condition: str = "") -> str:
         pieces = written.split(BLOCK)
         names = [condition if n == block else _NAME.format(n) for n in range(self.blocks)]
-        return "".join(one for pair in zip(pieces, [*names, ""], strict=True) for one in pair)
+        return "".join(piece for pair in zip(pieces, [*names, ""], strict=True) for piece in pair)
 
     def conjunct(self, block: int, written: str) -> TextDraft:
         """A condition in a block, alone."""
@@ -418,7 +429,7 @@ def _with_blocks(program: Program, blocks: int) -> Program:
 
 
 def _framed(
-    found: Cut,
+    cut_texts: Cut,
     constants: TextConstants,
     conditions: _Conditions,
     frames: Mapping[str, list[SkeletonTexts]],
@@ -426,12 +437,12 @@ def _framed(
     odd: np.ndarray,
 ) -> Framed:
     """Everything by the numbers of the texts."""
-    count, places = len(found.texts), len(conditions.text)
+    count, places = len(cut_texts.texts), len(conditions.text)
     of_text, row_of_text = np.full(count, -1), np.zeros(count, np.int64)
     of_place, row_of_place = np.full(places, -1), np.zeros(places, np.int64)
     all_frames: list[Frame] = []
     for key, parts in frames.items():
-        kept = [part for one in parts if len((part := one.only(~odd[one.places])).places)]
+        kept = [part for texts_read in parts if len((part := texts_read.only(~odd[texts_read.places])).places)]
         if kept:
             frame = Frame(kept[0].draft.value, kept[0].draft.text, key, *joined(kept, constants))
             of_text[frame.texts], row_of_text[frame.texts] = len(all_frames), np.arange(len(frame.texts))
@@ -439,17 +450,21 @@ def _framed(
     all_conjuncts: list[Conjunct] = []
     for key, found_parts in conjuncts.items():
         _, reader, block = found_parts[0]
-        kept = [part for one, _, _ in found_parts if len((part := one.only(~odd[conditions.text[one.places]])).places)]
+        kept = [
+            part
+            for texts_read, _, _ in found_parts
+            if len((part := texts_read.only(~odd[conditions.text[texts_read.places]])).places)
+        ]
         if kept:
             at, columns = joined(kept, constants)
             of_place[at], row_of_place[at] = len(all_conjuncts), np.arange(len(at))
             draft = kept[0].draft
-            own = conditions.text[at]
+            texts = conditions.text[at]
             all_conjuncts.append(
-                Conjunct(reader.program, block_name(block), draft.value, draft.text, key, own, columns)
+                Conjunct(reader.program, block_name(block), draft.value, draft.text, key, texts, columns)
             )
     numbers = np.flatnonzero(odd)
-    whole = read_texts([found.texts[number] for number in numbers.tolist()])
+    whole = read_texts([cut_texts.texts[number] for number in numbers.tolist()])
     for template in whole.templates:
         texts = numbers[template.texts]
         of_text[texts], row_of_text[texts] = len(all_frames), np.arange(len(texts))

@@ -39,9 +39,9 @@ class KnownDrafts:
     def draft(self, key: tuple[object, ...], constants: Sequence[str], make: Callable[[], TextDraft]) -> TextDraft:
         """The draft of a text. key: its skeleton, where it stands, and the spellings of the constants."""
         for kept, drafts in list(self._known.get(key, {}).items()):
-            found = drafts.get(tuple(constants[place] for place in kept))
-            if found is not None:
-                return found
+            draft = drafts.get(tuple(constants[place] for place in kept))
+            if draft is not None:
+                return draft
         made = make()
         if self._count >= MOST_DRAFTS:
             self._known, self._count, self.sound = {}, 0, set()

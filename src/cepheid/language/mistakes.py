@@ -68,8 +68,8 @@ def syntax_error(text: str, error: UnexpectedInput) -> ParseError:
         start = int(position)
         if (wrong := unfinished(text, start)) is not None:
             return wrong
-        found = re.compile(r"\w+").match(text, start)
-        word = found[0] if found else text[start]
+        letters = re.compile(r"\w+").match(text, start)
+        word = letters[0] if letters else text[start]
         return _advised(text, start, start + len(word), word, error)
     assert isinstance(error, UnexpectedToken | UnexpectedEOF)
     end = len(text.rstrip())
@@ -79,11 +79,11 @@ def syntax_error(text: str, error: UnexpectedInput) -> ParseError:
 def _advised(text: str, start: int, end: int, word: str, error: _Unexpected) -> ParseError:
     """What is wrong and what to write, by the best advice that there is."""
     code, message = ("CEP101", f"unexpected '{word}'") if word else ("CEP102", "unexpected end of the query")
-    found = advise(word, text, start, _allowed(error))
-    if found is None:
+    advice = advise(word, text, start, _allowed(error))
+    if advice is None:
         return ParseError(code, message, _expected(error, word), Span(text, start, end))
-    place = Span(text, *(found.place or (start, end)))
-    return ParseError(code, found.message or message, found.remedy, place)
+    place = Span(text, *(advice.place or (start, end)))
+    return ParseError(code, advice.message or message, advice.remedy, place)
 
 
 # What is before the brace of WHERE strategy(a), strategy(b) { … }.

@@ -51,9 +51,9 @@ def _read(text: str, start: int = 0, end: int | None = None) -> Program:
         tree = grammar().parse(part, start="program")
         program: Program = QueryBuilder(text).transform(tree)
     except UnexpectedInput as error:
-        found = syntax_error(text[:end], error)
-        place = found.span and Span(text, found.span.start, found.span.end)
-        raise ParseError(found.code, found.message, found.remedy, place) from None
+        wrong = syntax_error(text[:end], error)
+        place = wrong.span and Span(text, wrong.span.start, wrong.span.end)
+        raise ParseError(wrong.code, wrong.message, wrong.remedy, place) from None
     except VisitError as error:
         if isinstance(error.orig_exc, CepheidError):
             raise error.orig_exc from None
@@ -67,7 +67,7 @@ def _read(text: str, start: int = 0, end: int | None = None) -> Program:
 
 def _read_mixed(text: str) -> Program:
     """A program some of whose queries may be CESAR expressions."""
-    starts = [0, *(found.end() for found in _ENDS.finditer(text) if found[0] == ";")]
+    starts = [0, *(part.end() for part in _ENDS.finditer(text) if part[0] == ";")]
     if not any(begins_algebra(text, start) for start in starts):
         return _read(text)
     plain = without_latex(text)
@@ -81,7 +81,7 @@ def _read_mixed(text: str) -> Program:
                 raise _too_deep(Span(text, 0, len(text))) from None
             queries.append(query)
         else:
-            ends = (found.start() for found in _ENDS.finditer(text, position) if found[0] == ";")
+            ends = (part.start() for part in _ENDS.finditer(text, position) if part[0] == ";")
             end = next(ends, len(text))
             queries += _read(text, position, end).queries
             position = end
@@ -98,13 +98,13 @@ def parse_expression(text: str) -> Expression:
         queries = parse(_BEFORE + text).queries
     except ParseError as error:
         raise ParseError(error.code, error.message, error.remedy, _moved(error.span, text)) from None
-    found = next((arc.condition for arc in arcs_in(queries[0])), None)
-    if found is None or queries != (
-        QueryTree(AutomatonPattern("a", ("b",), (), (ArcClause("a", "b", condition=found),))),
+    condition = next((arc.condition for arc in arcs_in(queries[0])), None)
+    if condition is None or queries != (
+        QueryTree(AutomatonPattern("a", ("b",), (), (ArcClause("a", "b", condition=condition),))),
     ):
         remedy = "write one condition or value, such as e.price > 1; what else there is belongs to its own argument"
         raise ParseError("CEP101", "the text is more than an expression", remedy, Span(text, 0, len(text)))
-    return found
+    return condition
 
 
 def _moved(span: Span | None, text: str) -> Span | None:

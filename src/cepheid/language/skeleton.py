@@ -139,10 +139,10 @@ def pieces_of(text: str) -> list[str]:
     pieces, end = [], 0
     if HOLE in text or BLOCK in text or WHOLE in text:
         return [text]
-    for found in _ANY.finditer(text):
-        if found["constant"] is not None:
-            pieces += [text[end : found.start()], found[0]]
-            end = found.end()
+    for part in _ANY.finditer(text):
+        if part["constant"] is not None:
+            pieces += [text[end : part.start()], part[0]]
+            end = part.end()
     return [*pieces, text[end:]]
 
 
@@ -154,5 +154,5 @@ def spellings(constants: Iterable[str]) -> np.ndarray:
 def _spelling(constant: str) -> Spelling:
     if constant[0] in "'\"‘“":
         return Spelling.STRING if constant.isascii() or not _HALF.search(constant) else Spelling.OTHER
-    found = _SPELLINGS.fullmatch(constant)
-    return Spelling[found.lastgroup.upper()] if found and found.lastgroup else Spelling.OTHER
+    spelled = _SPELLINGS.fullmatch(constant)
+    return Spelling[spelled.lastgroup.upper()] if spelled and spelled.lastgroup else Spelling.OTHER

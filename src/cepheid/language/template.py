@@ -76,14 +76,14 @@ def read_texts(texts: Sequence[str], progress: Callable[[int], None] | None = No
     return read_cut(cut(texts, progress))
 
 
-def read_cut(found: Cut, known: KnownDrafts | None = None) -> ReadTexts:
+def read_cut(texts_cut: Cut, known: KnownDrafts | None = None) -> ReadTexts:
     """The same of texts whose constants are cut out already. known: what was read before."""
-    constants, known = TextConstants(found.constants), known or KnownDrafts()
+    constants, known = TextConstants(texts_cut.constants), known or KnownDrafts()
     parts: dict[str, list[SkeletonTexts]] = {}
     wrong: list[WrongTexts] = []
-    for skeleton, texts in zip(found.skeletons, found.by_skeleton(), strict=True):
-        source = DraftSource((skeleton,), lambda place: _draft(found.texts[place]), known)
-        for part in parts_of(texts, found.codes_of(texts), constants, source):
+    for skeleton, texts in zip(texts_cut.skeletons, texts_cut.by_skeleton(), strict=True):
+        source = DraftSource((skeleton,), lambda place: _draft(texts_cut.texts[place]), known)
+        for part in parts_of(texts, texts_cut.codes_of(texts), constants, source):
             if isinstance(part, WrongTexts):
                 wrong.append(part)
             else:
@@ -92,7 +92,7 @@ def read_cut(found: Cut, known: KnownDrafts | None = None) -> ReadTexts:
     for same in parts.values():
         draft = same[0].draft
         templates.append(TextTemplate(draft.value, draft.text, *joined(same, constants)))
-    return ReadTexts(tuple(templates), tuple(sorted(wrong, key=lambda one: int(one.texts[0]))))
+    return ReadTexts(tuple(templates), tuple(sorted(wrong, key=lambda texts: int(texts.texts[0]))))
 
 
 # One skeleton.
@@ -147,16 +147,16 @@ def _shaped(
 ) -> Iterator[SkeletonTexts | WrongTexts]:
     while len(places):
         try:
-            found = source.draft(int(places[0]), codes[0], constants)
+            draft = source.draft(int(places[0]), codes[0], constants)
         except CepheidError as error:
             alike = error.code in _OF_THE_TEXT and not _by_digits(error, constants.spellings[codes[0]])
             many = len(places) if alike else 1
             yield WrongTexts(places[:many], error)
             places, codes = places[many:], codes[many:]
             continue
-        kept = [place for place, reader in enumerate(found.readers) if reader is None]
+        kept = [place for place, reader in enumerate(draft.readers) if reader is None]
         first, *others = _by_rows(codes[:, kept])
-        yield from _typed(places[first], codes[first], constants, found, source)
+        yield from _typed(places[first], codes[first], constants, draft, source)
         for other in others:
             yield from _shaped(places[other], codes[other], constants, source)
         return
@@ -171,18 +171,18 @@ _GROUPS = re.compile(r"\d(?:,|\{,\})\d")
 
 
 def _typed(
-    places: np.ndarray, codes: np.ndarray, constants: TextConstants, found: TextDraft, source: DraftSource
+    places: np.ndarray, codes: np.ndarray, constants: TextConstants, draft: TextDraft, source: DraftSource
 ) -> Iterator[SkeletonTexts | WrongTexts]:
     """Split by the types of the constants; a text with one that can't be read is on its own."""
-    read = [(at, reader) for at, reader in enumerate(found.readers) if reader is not None]
+    read = [(at, reader) for at, reader in enumerate(draft.readers) if reader is not None]
     known = [constants.types(reader, codes[:, at]) for at, reader in read]
     if all(len(kinds) == 1 for kinds, _ in known):
-        yield SkeletonTexts(found, places, codes, tuple(str(kinds[0]) for kinds, _ in known))
+        yield SkeletonTexts(draft, places, codes, tuple(str(kinds[0]) for kinds, _ in known))
         return
     for same in _by_rows(np.stack([of_each for _, of_each in known], axis=1)):
         kinds = [names[of_each[same[0]]] for names, of_each in known]
         if None not in kinds:
-            yield SkeletonTexts(found, places[same], codes[same], tuple(map(str, kinds)))
+            yield SkeletonTexts(draft, places[same], codes[same], tuple(map(str, kinds)))
             continue
         for place in same.tolist():
             try:
@@ -280,17 +280,17 @@ def parameters_of(
         _PLAIN[query.language](text) != text for query in program.queries
     ):  # names that collide, places that LaTeX moves
         return (None,) * len(among), program
-    found: dict[int, ConstantReader | None] = {}
+    reader_at: dict[int, ConstantReader | None] = {}
     literals: dict[int, int] = {}  # the constant of each literal, by its identity
     for query in program.queries:
         for literal, alone in _literals(query):
             at = _inside(literal.span, places)
             reader = None if at is None else _reader(text, literal, places[at], pieces[2 * at + 1], alone)
             if at is not None:
-                found[at] = reader if found.setdefault(at, reader) == reader else None
+                reader_at[at] = reader if reader_at.setdefault(at, reader) == reader else None
                 literals[id(literal)] = at
-    readers = tuple(found.get(at) for at in among)
-    names = {at: parameter(n) for n, at in enumerate(at for at in among if found.get(at) is not None)}
+    readers = tuple(reader_at.get(at) for at in among)
+    names = {at: parameter(n) for n, at in enumerate(at for at in among if reader_at.get(at) is not None)}
 
     def change(node: ex.Expression) -> ex.Expression:
         name = names.get(literals.get(id(node), -1))

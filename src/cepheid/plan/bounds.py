@@ -48,15 +48,15 @@ def bounds_of(join: Join, number: int) -> Iterator[StackBound]:
             (node.left, node.right, node.operator),
             (node.right, node.left, swap(node.operator)),
         ):
-            read = {one.variable for one in walk(other) if isinstance(one, Of)}
+            read = {column.variable for column in walk(other) if isinstance(column, Of)}
             if isinstance(side, Of) and side.variable == name and name not in read:
                 yield StackBound(joint, side, operator, other)
 
 
 def most_bounded(bounds: Iterable[StackBound]) -> tuple[StackBound, ...]:
     """Those of the column that most of them bound: a stack is sorted by one column."""
-    found = tuple(bounds)
-    if not found:
+    known = tuple(bounds)
+    if not known:
         return ()
-    column = Counter(bound.column.column for bound in found).most_common(1)[0][0]
-    return tuple(bound for bound in found if bound.column.column == column)
+    column = Counter(bound.column.column for bound in known).most_common(1)[0][0]
+    return tuple(bound for bound in known if bound.column.column == column)

@@ -82,10 +82,10 @@ class Costs:
 
     def _selectivity(self, bound: frozenset[int]) -> float:
         """Of all conditions between some components."""
-        found = 1.0
+        selectivity = 1.0
         for stacks, share in (*self.conditions, *self.absences):
-            found *= share if stacks <= bound else 1.0
-        return found
+            selectivity *= share if stacks <= bound else 1.0
+        return selectivity
 
     def _asked(self, bound: frozenset[int], y: int) -> tuple[list[float], int]:
         """What is asked when a component is the last of some: the selectivities of its conditions, and absences."""
@@ -111,12 +111,12 @@ class Costs:
 
     def _ways(self, bound: frozenset[int]) -> float:
         groups = [self.join.stacks[x].group for x in bound]
-        found = 1.0 / factorial(len(bound) - 1)
+        ways = 1.0 / factorial(len(bound) - 1)
         for group in set(groups):
-            found *= factorial(groups.count(group))
+            ways *= factorial(groups.count(group))
         for x in bound:
-            found *= self.near[x]
-        return found
+            ways *= self.near[x]
+        return ways
 
     @cached_property
     def matches(self) -> float:

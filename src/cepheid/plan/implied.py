@@ -45,13 +45,13 @@ def _follows(condition: ex.Expression, known: Sequence[ex.Expression], facts: Se
         case ex.Literal(value=True):
             return True
         case ex.And(operands=operands):
-            return all(_follows(one, known, facts) for one in operands)
+            return all(_follows(part, known, facts) for part in operands)
         case ex.Or(operands=operands):
-            return any(_follows(one, known, facts) for one in operands)
+            return any(_follows(part, known, facts) for part in operands)
         case ex.IsNull(operand=operand, negated=True):
             return any(fact.value == operand for fact in facts)
     wanted = list(_facts(condition))
-    return bool(wanted) and all(any(_within(fact, one) for fact in facts) for one in wanted)
+    return bool(wanted) and all(any(_within(fact, part) for fact in facts) for part in wanted)
 
 
 def _facts(condition: ex.Expression) -> Iterator[_Fact]:
@@ -87,17 +87,17 @@ def _within(fact: _Fact, wanted: _Fact) -> bool:
 
 
 def _is_wanted(constant: ex.Literal, wanted: _Fact) -> bool:
-    signs = [_order(constant, one) for one in wanted.constants]
+    signs = [_order(constant, choice) for choice in wanted.constants]
     if wanted.operator == "in":
         return any(sign == 0 for sign in signs)
     return signs[0] in comparisons.SIGNS[wanted.operator]
 
 
-def _order(one: ex.Literal, other: ex.Literal) -> int | None:
+def _order(constant: ex.Literal, other: ex.Literal) -> int | None:
     """-1, 0 or 1; None where the two may be compared with a value in different ways."""
-    left, right = one.value, other.value
-    if type(left) is not type(right) or one.type.kind is not other.type.kind:
-        if {one.type.kind, other.type.kind} != {Kind.INT, Kind.FLOAT} or not {one.type.kind} <= NUMERIC:
+    left, right = constant.value, other.value
+    if type(left) is not type(right) or constant.type.kind is not other.type.kind:
+        if {constant.type.kind, other.type.kind} != {Kind.INT, Kind.FLOAT} or not {constant.type.kind} <= NUMERIC:
             return None
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             return None

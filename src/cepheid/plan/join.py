@@ -202,9 +202,11 @@ def _event(pattern: PatternTree) -> EventPattern:
 def _conditions(query: Runnable) -> list[ex.Expression]:
     """Every conjunct over variables, once."""
     placed = query.placement
-    found = [c for conditions in placed.at_place.values() for _, c in conditions]
-    found += [c for conditions in (*placed.at_exit.values(), *placed.of_witness.values()) for c in conditions]
-    return list(dict.fromkeys(found))
+    conditions_placed = [c for conditions in placed.at_place.values() for _, c in conditions]
+    conditions_placed += [
+        c for conditions in (*placed.at_exit.values(), *placed.of_witness.values()) for c in conditions
+    ]
+    return list(dict.fromkeys(conditions_placed))
 
 
 def _build(
@@ -242,15 +244,15 @@ def _build(
                 alone[name].append(_resolved(query, fixed, name))
         if same.attribute not in partitions.agreed:
             # Every pair, so that whatever is bound first is compared; an absent event agrees with any of them.
-            pairs = [(one, other) for k, one in enumerate(positive) for other in positive[k + 1 :]]
+            pairs = [(first, other) for k, first in enumerate(positive) for other in positive[k + 1 :]]
             for name, (_, group, negated) in zip(names, parts, strict=True):
                 if negated:
                     near = [n for n, (_, g, n_) in zip(names, parts, strict=True) if not n_ and g in (group - 1, group)]
                     pairs.append((near[0], name))
-            for one, other in pairs:
-                sides = (ex.Attribute(name, ex.Index.ONE, same.attribute) for name in (one, other))
+            for first, other in pairs:
+                sides = (ex.Attribute(name, ex.Index.ONE, same.attribute) for name in (first, other))
                 test = _resolved(query, ex.Compare("=", *sides))
-                numbers = frozenset({names.index(one), names.index(other)})
+                numbers = frozenset({names.index(first), names.index(other)})
                 joints.append(Joint(test, numbers, late and max(numbers) < len(positive)))
     held = {
         name: tuple(
@@ -299,7 +301,7 @@ def _shared(joints: list[Joint], stacks: int, positive: int) -> tuple[str, ...]:
 
     What an absent event is equal to says nothing of the others; but it must be equal to one of them.
     """
-    found = []
+    attributes = []
     for attribute in dict.fromkeys(map(equated, joints)):
         pairs = [joint.stacks for joint in joints if equated(joint) == attribute]
         reached = {0}
@@ -307,5 +309,5 @@ def _shared(joints: list[Joint], stacks: int, positive: int) -> tuple[str, ...]:
             reached |= {x for pair in pairs if max(pair) < positive and pair & reached for x in pair}
         absent = {max(pair) for pair in pairs if max(pair) >= positive}
         if attribute is not None and len(reached | absent) == stacks and len(reached) == positive:
-            found.append(attribute)
-    return tuple(found)
+            attributes.append(attribute)
+    return tuple(attributes)

@@ -66,9 +66,9 @@ def read_plan(plan: object) -> PlanSpec:
     if isinstance(plan, PlanSpec):
         return plan
     text = plan.strip() if isinstance(plan, str) else ""
-    found = re.fullmatch(r"lazy\s*\((.*)\)", text)
-    if found is not None:
-        names = (name.strip().strip("`") for name in re.findall(r"`[^`]*`|[^,`]+", found[1]))
+    lazy = re.fullmatch(r"lazy\s*\((.*)\)", text)
+    if lazy is not None:
+        names = (name.strip().strip("`") for name in re.findall(r"`[^`]*`|[^,`]+", lazy[1]))
         return PlanSpec(PlanKind.LAZY, tuple(name for name in names if name))
     if text not in _NAMES:
         remedy = did_you_mean(str(plan), [*_NAMES, "lazy(c, b, a)"], "plans")

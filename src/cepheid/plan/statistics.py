@@ -22,7 +22,7 @@ class Statistics:
     varies: bool = False
 
 
-def moved(then: tuple[float, ...], now: tuple[float, ...], factor: float) -> bool:
+def moved(before: tuple[float, ...], rates: tuple[float, ...], factor: float) -> bool:
     """Whether shares are others by now."""
     least = 1 / 256  # what is rarer can't be told apart by the few events that are looked at
-    return any(max(a, b, least) > factor * max(min(a, b), least) for a, b in zip(then, now, strict=True))
+    return any(max(a, b, least) > factor * max(min(a, b), least) for a, b in zip(before, rates, strict=True))

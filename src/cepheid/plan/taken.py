@@ -79,8 +79,8 @@ def _types(query: Runnable, types: Iterable[str]) -> frozenset[str] | None:
     return None if query.schema.roles.type is None else frozenset(types) or None
 
 
-def _both(one: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
-    return one if other is None else other if one is None else one & other
+def _both(types: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    return types if other is None else other if types is None else types & other
 
 
 def _same_values(query: Runnable) -> Iterator[ex.Expression]:

@@ -28,9 +28,9 @@ def civil(day: int) -> tuple[int, int, int]:
     year = (rest - rest // 1_460 + rest // 36_524 - rest // 146_096) // 365
     in_year = rest - (365 * year + year // 4 - year // 100)
     month = (5 * in_year + 2) // 153
-    found = in_year - (153 * month + 2) // 5 + 1
+    day_of_month = in_year - (153 * month + 2) // 5 + 1
     month = month + 3 if month < 10 else month - 9
-    return year + era * 400 + (month <= 2), month, found
+    return year + era * 400 + (month <= 2), month, day_of_month
 
 
 def day_number(year: int, month: int, day: int) -> int:
@@ -56,9 +56,9 @@ def in_zone(nanoseconds: int, zone: str | None) -> int:
 def _offset(second: int, zone: str) -> int:
     day, rest = divmod(second, 86_400)
     utc = _NAIVE + timedelta(days=_known(day), seconds=rest)
-    found = utc.replace(tzinfo=UTC).astimezone(time_zone(zone)).utcoffset()
-    assert found is not None
-    return _nanoseconds(found)
+    offset = utc.replace(tzinfo=UTC).astimezone(time_zone(zone)).utcoffset()
+    assert offset is not None
+    return _nanoseconds(offset)
 
 
 def _known(day: int) -> int:
@@ -83,10 +83,10 @@ def from_zone(local: int, zone: str | None, like: int | None = None) -> int:
     day, rest = divmod(local, DAY)
     wall = _NAIVE + timedelta(days=_known(day), microseconds=rest // 1000)
     offsets = [wall.replace(tzinfo=time_zone(zone), fold=fold).utcoffset() for fold in (0, 1)]
-    found = [_nanoseconds(offset) for offset in offsets if offset is not None]
-    if like is not None and in_zone(like, zone) - like == found[1] and in_zone(local - found[1], zone) == local:
-        return local - found[1]
-    return local - found[0]
+    distances = [_nanoseconds(offset) for offset in offsets if offset is not None]
+    if like is not None and in_zone(like, zone) - like == distances[1] and in_zone(local - distances[1], zone) == local:
+        return local - distances[1]
+    return local - distances[0]
 
 
 # Parts of a local time.

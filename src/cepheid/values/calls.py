@@ -31,8 +31,8 @@ def call(node: ex.Call, arguments: Sequence[Evaluator], query: Runnable) -> Eval
     function = functions.SCALAR[name]
 
     def evaluate(bindings: Bindings) -> Value:
-        given = [argument(bindings) for argument in arguments]
-        return None if None in given else function(*given)
+        values = [argument(bindings) for argument in arguments]
+        return None if None in values else function(*values)
 
     return evaluate
 
@@ -65,8 +65,8 @@ def _user_call(node: ex.Call, arguments: Sequence[Evaluator], query: Runnable) -
     outward = [as_python(query.typer.check(argument)[1]) for argument in node.arguments]
 
     def evaluate(bindings: Bindings) -> Value:
-        given = [out(argument(bindings)) for out, argument in zip(outward, arguments, strict=True)]
-        return called(node, function, given)
+        values = [out(argument(bindings)) for out, argument in zip(outward, arguments, strict=True)]
+        return called(node, function, values)
 
     return evaluate
 

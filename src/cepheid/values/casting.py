@@ -75,21 +75,21 @@ def _to_integer(source: Type, target: Type) -> Cast:
 
 def to_single(exact: float, compare: Callable[[float], int]) -> float:
     """The 32-bit number nearest to what a double stands for; `compare` says on which side of a double that lies."""
-    found = _single(exact)
-    if not math.isfinite(exact) or compare(exact) == 0 or found == exact:
-        return found
+    nearest = _single(exact)
+    if not math.isfinite(exact) or compare(exact) == 0 or nearest == exact:
+        return nearest
     # Rounded twice, a number beside the middle between two others may end on the wrong side.
     beside = math.nextafter(exact, math.inf if compare(exact) > 0 else -math.inf)
     other = _single(beside)
-    halfway = math.isinf(found) or abs(exact - found) == abs(exact - other)
-    return other if other != found and halfway else found
+    halfway = math.isinf(nearest) or abs(exact - nearest) == abs(exact - other)
+    return other if other != nearest and halfway else nearest
 
 
 def _single(value: float) -> float:
     if math.isnan(value) or math.isinf(value):
         return value
-    found: float = pa.scalar(value, pa.float64()).cast(pa.float32()).as_py()
-    return found
+    single: float = pa.scalar(value, pa.float64()).cast(pa.float32()).as_py()
+    return single
 
 
 def _side(value: int | Decimal) -> Callable[[float], int]:
@@ -127,8 +127,8 @@ def _to_decimal(source: Type, target: Type) -> Cast:
     def fit(exact: Decimal | None) -> Decimal | None:
         if exact is None or abs(exact) >= limit:
             return None
-        found = exact.quantize(quantum, ROUND_HALF_UP, DECIMALS) if exact else Decimal(0).quantize(quantum)
-        return None if abs(found) >= limit else found
+        rounded = exact.quantize(quantum, ROUND_HALF_UP, DECIMALS) if exact else Decimal(0).quantize(quantum)
+        return None if abs(rounded) >= limit else rounded
 
     match source.kind:
         case Kind.STRING:
@@ -155,11 +155,13 @@ def _to_moment(source: Type, target: Type) -> Cast:
         case Kind.DATE:
             return lambda day: from_zone(day * DAY, zone)
         case Kind.TIMESTAMP:
-            given = zone_of(source)
-            if (given is None) == (zone is None):
+            known_zone = zone_of(source)
+            if (known_zone is None) == (zone is None):
                 return lambda value: value
             # What has no zone is what the clock on the wall shows.
-            return (lambda value: in_zone(value, given)) if zone is None else lambda value: from_zone(value, zone)
+            if zone is None:
+                return lambda value: in_zone(value, known_zone)
+            return lambda value: from_zone(value, zone)
         case Kind.FLOAT:
             return lambda value: None if not math.isfinite(value) else _limited(value * 1e6, 64) * 1000
         case Kind.DECIMAL:

@@ -53,10 +53,10 @@ class Compiler:
         By S5 it waits for its last identifier. But a.LEN and count of a repetition that was passed are 0.
         """
         holds = self.condition(node)
-        found = uses(node)
-        current = {use.variable for use in found if use.index is ex.Index.ONE}
-        counted = {use.variable for use in found if use.counts}
-        bound = {use.variable for use in found} - current - counted
+        reads = uses(node)
+        current = {use.variable for use in reads if use.index is ex.Index.ONE}
+        counted = {use.variable for use in reads if use.counts}
+        bound = {use.variable for use in reads} - current - counted
 
         def test(bindings: Bindings) -> bool:
             there = (
@@ -171,7 +171,7 @@ class Compiler:
     @function.register
     def _(self, node: ex.Field) -> Evaluator:
         operand, name = self.compile(node.operand), node.name
-        return self.part(node, lambda bindings: None if (found := operand(bindings)) is None else found[name])
+        return self.part(node, lambda bindings: None if (struct := operand(bindings)) is None else struct[name])
 
     @function.register
     def _(self, node: ex.Element) -> Evaluator:
@@ -179,15 +179,15 @@ class Compiler:
         read = nested.at if key_type(self.query.typer.check(node.operand)[1]) is None else nested.of_key
 
         def evaluate(bindings: Bindings) -> Value:
-            found, wanted = operand(bindings), index(bindings)
-            return None if found is None or wanted is None else read(found, wanted)
+            container, wanted = operand(bindings), index(bindings)
+            return None if container is None or wanted is None else read(container, wanted)
 
         return self.part(node, evaluate)
 
     def part(self, node: ex.Expression, read: Evaluator) -> Evaluator:
         """A part of a nested value, as a value of its own."""
         convert = nested.to_value(self.query.typer.check(node)[1])
-        return lambda bindings: None if (found := read(bindings)) is None else convert(found)
+        return lambda bindings: None if (value := read(bindings)) is None else convert(value)
 
     @function.register
     def _(self, node: ex.Length) -> Evaluator:
@@ -209,8 +209,8 @@ class Compiler:
 
         def evaluate(bindings: Bindings) -> Value:
             events = bindings.all.get(variable, ())
-            found = map(value_of, events[:-1] if index is ex.Index.BEFORE else events)
-            return aggregate([value for value in found if value is not None])
+            values = map(value_of, events[:-1] if index is ex.Index.BEFORE else events)
+            return aggregate([value for value in values if value is not None])
 
         return evaluate
 
@@ -232,7 +232,7 @@ class Compiler:
             events = bindings.all.get(variable, ())
             some = events[:-1] if index is ex.Index.BEFORE else events
             here = (replace(bindings, now={**bindings.now, each: event}) for event in some)
-            return fold([holds(one) for one in here])
+            return fold([holds(event) for event in here])
 
         return evaluate
 
@@ -303,8 +303,8 @@ class Compiler:
 
         def evaluate(bindings: Bindings) -> Value:
             value = operand(bindings)
-            found = disjunction([compare("=", value, choice(bindings)) for choice in choices])
-            return negation(found) if node.negated else found
+            is_in = disjunction([compare("=", value, choice(bindings)) for choice in choices])
+            return negation(is_in) if node.negated else is_in
 
         return self.atom(evaluate)
 

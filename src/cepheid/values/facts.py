@@ -56,6 +56,6 @@ def hashable(value: Value) -> Hashable:
     if isinstance(value, list | tuple):
         return tuple(map(hashable, value))
     if isinstance(value, dict):
-        return tuple((name, hashable(one)) for name, one in value.items())
-    found: Hashable = group_key(value)
-    return found
+        return tuple((name, hashable(part)) for name, part in value.items())
+    key: Hashable = group_key(value)
+    return key

@@ -231,10 +231,10 @@ def percentile(share: float) -> Callable[[Sequence[Value]], Value]:
         numbers = sorted(items, key=cmp_to_key(order))
         position = share * (len(numbers) - 1)
         low, high = math.floor(position), math.ceil(position)
-        one, other = float(numbers[low]), float(numbers[high])
-        if low == high or order(one, other) == 0:
-            return one
-        return (high - position) * one + (position - low) * other
+        below, above = float(numbers[low]), float(numbers[high])
+        if low == high or order(below, above) == 0:
+            return below
+        return (high - position) * below + (position - low) * above
 
     return apply
 
@@ -245,10 +245,10 @@ def distinct(items: Sequence[Value]) -> list[Value]:
     >>> distinct([2, 1, 2, 1.0])
     [2, 1]
     """
-    found: dict[Value, Value] = {}
+    first: dict[Value, Value] = {}
     for item in items:
-        found.setdefault(group_key(item), item)
-    return list(found.values())
+        first.setdefault(group_key(item), item)
+    return list(first.values())
 
 
 # Aggregates get the values that are not NULL, in order.

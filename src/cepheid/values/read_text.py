@@ -34,23 +34,23 @@ def read_integer(text: str, bits: int) -> int | None:
     >>> read_integer(" 12 ", 32), read_integer("-1.9", 8), read_integer("300", 8), read_integer("1e3", 64)
     (12, -1, None, None)
     """
-    found = _INTEGER.fullmatch(text.strip(_SPACES))
-    if found is None:
+    number = _INTEGER.fullmatch(text.strip(_SPACES))
+    if number is None:
         return None
-    digits = found[2].lstrip("0")
-    value = int(found[1] + (digits if digits and len(digits) < 20 else "0" if not digits else "9" * 20))
+    digits = number[2].lstrip("0")
+    value = int(number[1] + (digits if digits and len(digits) < 20 else "0" if not digits else "9" * 20))
     return value if -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) else None
 
 
 def read_double(text: str, as_single: Callable[[float, str], float] | None = None) -> float | None:
     """As Java reads it; also `inf`, `infinity` and `nan` in any case. `as_single` rounds the digits to 32 bits."""
     bare = text.strip(_JAVA_SPACES)
-    if (found := _DOUBLE.fullmatch(bare)) is not None:
-        value = float(found[1])
-        return as_single(value, found[1]) if as_single is not None and _DECIMAL.fullmatch(found[1]) else value
-    if (found := _HEXADECIMAL.fullmatch(bare)) is not None:
+    if (number := _DOUBLE.fullmatch(bare)) is not None:
+        value = float(number[1])
+        return as_single(value, number[1]) if as_single is not None and _DECIMAL.fullmatch(number[1]) else value
+    if (number := _HEXADECIMAL.fullmatch(bare)) is not None:
         try:
-            value = float.fromhex(found[1])
+            value = float.fromhex(number[1])
         except OverflowError:
             value = -math.inf if bare.startswith("-") else math.inf
         return as_single(value, "0") if as_single is not None else value
@@ -85,8 +85,8 @@ def read_date(text: str) -> int | None:
     >>> read_date("1970-1-2"), read_date("1970-01-02T12:00"), read_date("1970-13-01")
     (1, 1, None)
     """
-    found = _DATE.fullmatch(text.strip(_SPACES))
-    return None if found is None else _day(found[1], found[2], found[3], found[4])
+    fields = _DATE.fullmatch(text.strip(_SPACES))
+    return None if fields is None else _day(fields[1], fields[2], fields[3], fields[4])
 
 
 def read_moment(text: str, zone: str | None) -> int | None:
@@ -95,10 +95,10 @@ def read_moment(text: str, zone: str | None) -> int | None:
     >>> read_moment("1970-01-01 00:00:01.5", None), read_moment("1970-01-01T01:00+01:00", "UTC")
     (1500000000, 0)
     """
-    found = _MOMENT.fullmatch(text.strip(_SPACES))
-    if found is None:
+    fields = _MOMENT.fullmatch(text.strip(_SPACES))
+    if fields is None:
         return None
-    sign, year, month, number, *clock, fraction, place = found.groups()
+    sign, year, month, number, *clock, fraction, place = fields.groups()
     day = _day(sign, year, month, number)
     hour, minute, second = (int(part or 0) for part in clock)
     if day is None or hour > 23 or minute > 59 or second > 59:
@@ -119,12 +119,12 @@ def _zone_of(name: str) -> Callable[[int], int] | None:
     """What makes a moment of a local time in a zone of the text."""
     if name in ("Z", "UTC", "GMT", "UT"):
         return lambda local: local
-    if (found := _OFFSET.fullmatch(name)) is not None:
-        hours, minutes, seconds = int(found[2]), int(found[3] or 0), int(found[4] or 0)
+    if (offset_written := _OFFSET.fullmatch(name)) is not None:
+        hours, minutes, seconds = int(offset_written[2]), int(offset_written[3] or 0), int(offset_written[4] or 0)
         offset = (hours * 3600 + minutes * 60 + seconds) * SECOND
         if minutes > 59 or seconds > 59 or offset > 18 * 3600 * SECOND:
             return None
-        return lambda local: local - offset if found[1] == "+" else local + offset
+        return lambda local: local - offset if offset_written[1] == "+" else local + offset
     try:
         time_zone(name)
     except BindError:

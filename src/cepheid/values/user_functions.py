@@ -24,8 +24,9 @@ def as_python(type_: Type) -> Callable[[Value], Value]:
     if type_.kind is Kind.DURATION:
         return lambda value: None if value is None else pa.scalar(value // 1000, pa.duration("us")).as_py()
     if type_.kind is Kind.OPAQUE and pa.types.is_list(type_.arrow):
-        one = as_python(from_arrow(type_.arrow.value_type))  # what `collect` gives; a column has Python's own values
-        return lambda value: value and [one(item) if isinstance(item, int) else item for item in value]
+        # What `collect` returns; a column has Python's own values.
+        item_as_python = as_python(from_arrow(type_.arrow.value_type))
+        return lambda value: value and [item_as_python(item) if isinstance(item, int) else item for item in value]
     return lambda value: value
 
 
@@ -40,25 +41,25 @@ def from_python(value: Value, node: ex.Expression) -> Value:
     if isinstance(value, Decimal) and not value.is_finite():
         return float(value)  # decimals of a column are finite, doubles need not be
     try:
-        found = literal(value)
+        constant = literal(value)
     except BindError:
         if isinstance(value, int):
             raise unusable(f"{value} does not fit into 64 bits", node) from None
         return value
-    if found.type.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.DURATION):
-        assert isinstance(found.value, int)
-        time = UserTime(found.value)
+    if constant.type.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.DURATION):
+        assert isinstance(constant.value, int)
+        time = UserTime(constant.value)
         time.original = value
         return time
-    return found.value
+    return constant.value
 
 
-def called(node: ex.Call | ex.AggregateCall, function: Callable[..., object], given: Sequence[Value]) -> Value:
+def called(node: ex.Call | ex.AggregateCall, function: Callable[..., object], arguments: Sequence[Value]) -> Value:
     """What a user function gives; whatever its code raises is told with the call that raised it."""
     try:
-        value = function(*given)
+        value = function(*arguments)
     except Exception as error:
-        shown = ", ".join(map(repr, given))
+        shown = ", ".join(map(repr, arguments))
         raise EvaluationError(
             "CEP501",
             f"{node.function}({shown[:200]}) raised {type(error).__name__}: {error}",

@@ -85,12 +85,12 @@ class ListReader:
         here = self.scanner
         if here.sign() == closing:
             return ()
-        found = [self.path()]
+        paths = [self.path()]
         while here.take(_COMMA):
-            found.append(self.path())
+            paths.append(self.path())
         if here.at(_SIGN) or here.at(_AS):
             here.unexpected("PROJECT only keeps attributes: rename them by RENAME[old -> new](…)")
-        return tuple(found)
+        return tuple(paths)
 
     def read(self, word: str) -> Operator:
         """RENAME or ADD with its list, or `Listed` for one by its name."""
@@ -105,10 +105,10 @@ class ListReader:
 
     def entries(self, word: str) -> tuple[Entry, ...]:
         here = self.scanner
-        found: list[Entry] = []
-        while not found or here.take(_COMMA):
-            found += self.several(word) if here.at(_OPEN) else [self.one(word)]
-        return tuple(found)
+        entries: list[Entry] = []
+        while not entries or here.take(_COMMA):
+            entries += self.several(word) if here.at(_OPEN) else [self.one(word)]
+        return tuple(entries)
 
     def one(self, word: str) -> Entry:
         here = self.scanner
@@ -136,22 +136,22 @@ class ListReader:
     def tuple(self) -> list[ex.Expression]:
         here = self.scanner
         here.take(_OPEN)
-        found = [self.path()]
+        paths = [self.path()]
         while here.take(_COMMA):
-            found.append(self.path())
+            paths.append(self.path())
         if not here.take(_CLOSE):
             here.unexpected("expected ',' or ')'")
-        return found
+        return paths
 
     def sign(self, word: str) -> bool:
         """The arrow, or := of ADD; says which."""
         here = self.scanner
-        found = here.take(_SIGN)
-        if found is None:
+        sign = here.take(_SIGN)
+        if sign is None:
             here.unexpected(_EXAMPLE[word or "RENAME"])
-        assigns = found[0] in (":=", "≡")
+        assigns = sign[0] in (":=", "≡")
         if assigns and word == "RENAME":
-            here.fail("RENAME has no :=", "write the old name first: RENAME[price -> maxP](S)", *found.span())
+            here.fail("RENAME has no :=", "write the old name first: RENAME[price -> maxP](S)", *sign.span())
         return assigns
 
 
@@ -159,10 +159,10 @@ def path(names: Sequence[str], span: Span | None = None) -> ex.Expression:
     """An attribute by its names: of a schema, of a stream, of a stream in a stream."""
     if len(names) == 1:
         return ex.Name(names[0], span=span)
-    found: ex.Expression = ex.Attribute(names[0], ex.Index.ONE, names[1], span=span)
+    value: ex.Expression = ex.Attribute(names[0], ex.Index.ONE, names[1], span=span)
     for name in names[2:]:
-        found = ex.Field(found, name, span=span)
-    return found
+        value = ex.Field(value, name, span=span)
+    return value
 
 
 def changes(entries: Sequence[Entry]) -> tuple[Renaming, ...]:

@@ -57,15 +57,15 @@ def without_latex(text: str) -> str:
 
 def _plain(text: str) -> str:
     text = _MICRO.sub("μ", text)
-    text = _THOUSANDS.sub(lambda found: f"{found[1]},{found[2]}".rjust(len(found[0])), text)
-    text = _UNDERSCORE.sub(lambda found: f"{found[1]}_{found[2]}".rjust(len(found[0])), text)
+    text = _THOUSANDS.sub(lambda part: f"{part[1]},{part[2]}".rjust(len(part[0])), text)
+    text = _UNDERSCORE.sub(lambda part: f"{part[1]}_{part[2]}".rjust(len(part[0])), text)
     text = _PERCENT.sub(" %", text)
-    text = _AROUND.sub(lambda found: " " * len(found[0]), text)
-    text = _repeated(_STYLE, lambda found: found[1].rjust(len(found[0])), text)
+    text = _AROUND.sub(lambda part: " " * len(part[0]), text)
+    text = _repeated(_STYLE, lambda part: part[1].rjust(len(part[0])), text)
     text = _LETTER.sub(_letter, text)
-    text = _GREEK_INDEX.sub(lambda found: f"{found[1]}{found[2] or found[3]}".ljust(len(found[0])), text)
+    text = _GREEK_INDEX.sub(lambda part: f"{part[1]}{part[2] or part[3]}".ljust(len(part[0])), text)
     text = _INDEX.sub(_index, text)
-    text = _repeated(_FRACTION, lambda found: f"(({found[1]})/({found[2]}))".rjust(len(found[0])), text)
+    text = _repeated(_FRACTION, lambda part: f"(({part[1]})/({part[2]}))".rjust(len(part[0])), text)
     return _SIGN.sub(_sign, text)
 
 
@@ -76,15 +76,15 @@ def _repeated(pattern: re.Pattern[str], change: Callable[[re.Match[str]], str], 
     return text
 
 
-def _letter(found: re.Match[str]) -> str:
-    letter = _GREEK[found[1]]
+def _letter(command: re.Match[str]) -> str:
+    letter = _GREEK[command[1]]
     # An operator stands before its index, a name after what it belongs to: `;_\theta`.
-    return letter.rjust(len(found[0])) if letter in _OPERATOR else letter.ljust(len(found[0]))
+    return letter.rjust(len(command[0])) if letter in _OPERATOR else letter.ljust(len(command[0]))
 
 
-def _index(found: re.Match[str]) -> str:
-    return found[0] if _LONE.match(found[1]) else f"{found[1]}_{found[2]}".ljust(len(found[0]))
+def _index(indexed: re.Match[str]) -> str:
+    return indexed[0] if _LONE.match(indexed[1]) else f"{indexed[1]}_{indexed[2]}".ljust(len(indexed[0]))
 
 
-def _sign(found: re.Match[str]) -> str:
-    return _SIGNS[found[1]].rjust(len(found[0])) if found[1] in _SIGNS else found[0]
+def _sign(command: re.Match[str]) -> str:
+    return _SIGNS[command[1]].rjust(len(command[0])) if command[1] in _SIGNS else command[0]

@@ -216,12 +216,12 @@ class _AlgebraReader:
             if not here.take(_CLOSE):
                 slips.after_a_stream(here, start, ")")
             return replace(term, span=here.span(start))
-        found = here.at(NAME)
-        if found is None:
+        written = here.at(NAME)
+        if written is None:
             slips.no_stream_here(here)
         name = here.name()
         assert name is not None
-        slips.check_name(here, found)
+        slips.check_name(here, written)
         return Named(name, span=here.span(start))
 
     def chain(self, steps: bool = False) -> list[Operator | _Pair]:
@@ -277,28 +277,28 @@ class _AlgebraReader:
     def operator(self) -> Operator | _Pair:
         here = self.scanner
         start = here.place()
-        found = here.at(OPERATOR)
-        assert found is not None
-        letter = found["letter"] or found["word"]
+        operator = here.at(OPERATOR)
+        assert operator is not None
+        letter = operator["letter"] or operator["word"]
         word = LETTERS.get(letter.lower(), letter.upper())
         if word == "SELECT":
-            return Select(self.condition(found, "the condition of SELECT"), span=here.span(start))
+            return Select(self.condition(operator, "the condition of SELECT"), span=here.span(start))
         if word == "THEN":
-            return _Pair(word, self.condition(found, "the condition of THEN"), ())
-        limit, closing = self.open(found)
+            return _Pair(word, self.condition(operator, "the condition of THEN"), ())
+        limit, closing = self.open(operator)
         if word == "PROJECT":
             names = ListReader(here).names(closing)
-            self.close(closing, limit, found.start())
+            self.close(closing, limit, operator.start())
             return Project(names, span=here.span(start))
         if word == "ITERATE":
             steps = self.steps()
             if not here.take(_COMMA):
                 slips.iterate_without_condition(here, self.value)
             condition = self.expression(alone=False)
-            self.close(closing, limit, found.start())
+            self.close(closing, limit, operator.start())
             return _Pair(word, condition, steps)
         listed = ListReader(here).read(word)
-        self.close(closing, limit, found.start())
+        self.close(closing, limit, operator.start())
         return replace(listed, span=here.span(start))
 
     def steps(self) -> tuple[Operator, ...]:

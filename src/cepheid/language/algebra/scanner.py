@@ -11,8 +11,8 @@ from cepheid.language.lexis import BLANKS, NAME, WORD, after_blanks, is_comment,
 UNKNOWN_COMMAND = r"this command of LaTeX is unknown: operators are \sigma \pi \rho \alpha \mu \circ \cup, or words"
 
 
-def _mask(found: re.Match[str]) -> str:
-    text = found[0]
+def _mask(opaque: re.Match[str]) -> str:
+    text = opaque[0]
     if is_comment(text):
         return re.sub(r"[^\n]", " ", text)
     return text[0] + "x" * (len(text) - 2) + text[-1]
@@ -36,15 +36,15 @@ class Scanner:
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """The same, and go on after it."""
-        found = self.at(pattern)
-        if found:
-            self.position = found.end()
-        return found
+        taken = self.at(pattern)
+        if taken:
+            self.position = taken.end()
+        return taken
 
     def word(self) -> str:
         """The word that stands here in capitals, or ''."""
-        found = self.at(WORD)
-        return found[0].upper() if found else ""
+        word = self.at(WORD)
+        return word[0].upper() if word else ""
 
     def sign(self) -> str:
         """The character that stands here, or ''."""
@@ -69,8 +69,8 @@ class Scanner:
         """Refuse the text: from `start` to `end`, or the word that stands here."""
         if start is None:
             start = self.place()
-            found = self.at(NAME)
-            end = found.end() if found else min(start + 1, self.limit)
+            name = self.at(NAME)
+            end = name.end() if name else min(start + 1, self.limit)
         code = "CEP101"
         if start >= self.limit and self.limit == len(self.plain):
             code, start = "CEP102", len(self.plain.rstrip())

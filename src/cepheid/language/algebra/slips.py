@@ -74,12 +74,12 @@ def end_of_value(here: Scanner) -> int:
     """Where a value of LET that begins here ends because a stream begins, and no function's argument and no unit."""
     text, start = here.masked(), here.place()
     following = _NEXT.search(text, start, here.limit)
-    for found in _COMPLETE.finditer(text, start, following.start() if following else here.limit):
-        part = text[start : found.end()]
+    for complete in _COMPLETE.finditer(text, start, following.start() if following else here.limit):
+        part = text[start : complete.end()]
         if any(part.count(opening) != part.count(closing) for opening, closing in ("()", "[]", "{}")):
             continue
-        if found["call"] is None or _STREAMS.search(_inside(text, found.end("call"), here.limit)):
-            return found.end()
+        if complete["call"] is None or _STREAMS.search(_inside(text, complete.end("call"), here.limit)):
+            return complete.end()
     return here.limit
 
 
@@ -137,10 +137,10 @@ def after_a_stream(here: Scanner, start: int, closing: str) -> NoReturn:
         here.unexpected(f"did you mean {close}?")
     if word in _CLAUSES:
         here.unexpected(_CLAUSES[word])
-    if found := _BEFORE.search(here.plain, 0, place):
-        begin = nearest(found[1], ["PATTERN", "EVENT", "AUTOMATON", "CESAR"])
+    if before := _BEFORE.search(here.plain, 0, place):
+        begin = nearest(before[1], ["PATTERN", "EVENT", "AUTOMATON", "CESAR"])
         if begin and not closing:
-            here.fail(f"unexpected '{found[1]}'", f"did you mean {begin}?", *found.span(1))
+            here.fail(f"unexpected '{before[1]}'", f"did you mean {begin}?", *before.span(1))
     if closing and (place >= here.limit or here.sign() in ";]}"):
         here.not_closed("parenthesis", closing, start)
     if here.sign() in ("∩", "\\", "∖", "−", "&"):
@@ -173,27 +173,29 @@ def let_without_value(here: Scanner) -> NoReturn:
     here.unexpected("expected ':=' and the value: LET S1 := Stock")
 
 
-def check_name(here: Scanner, found: re.Match[str]) -> None:
+def check_name(here: Scanner, written: re.Match[str]) -> None:
     """Refuse a name that is no stream: an operator without its brackets, an unknown one, or a value."""
-    name, word = found[0], found[0].upper()
+    name, word = written[0], written[0].upper()
     opened = _ONE_LINE.match(here.plain, here.position, here.limit)
     plain_name = not name.startswith("`")
     if plain_name and name in LETTERS:
-        here.fail(f"{name} has no brackets", f"write {_FORMS[name]}", *found.span())
+        here.fail(f"{name} has no brackets", f"write {_FORMS[name]}", *written.span())
     if plain_name and word in OPERATORS and (opened or _another(here)):
         if word == "SELECT" and re.search(r"\bfrom\b", here.plain[here.position : here.limit], re.IGNORECASE):
             here.fail(
                 "this SELECT is SQL's",
                 "the condition stands in brackets and the stream in parentheses: PROJECT[name](SELECT[price > 10](S))",
-                *found.span(),
+                *written.span(),
             )
-        here.fail(f"{word} needs brackets", f"write {_FORMS[word]}", *found.span())
+        here.fail(f"{word} needs brackets", f"write {_FORMS[word]}", *written.span())
     if plain_name and word in ("LET", "UNION", "INTO"):
-        here.fail(f"unexpected '{name}'", f"{_MISSING}; a stream of this name is written in back quotes", *found.span())
+        here.fail(
+            f"unexpected '{name}'", f"{_MISSING}; a stream of this name is written in back quotes", *written.span()
+        )
     if opened:
-        _unknown(here, found)
+        _unknown(here, written)
     if _VALUE.match(here.plain, after_blanks(here.plain, here.position, here.limit), here.limit):
-        _no_value(here, found)
+        _no_value(here, written)
 
 
 def _another(here: Scanner) -> bool:
@@ -202,8 +204,8 @@ def _another(here: Scanner) -> bool:
     return re.match(r"(?!(?:union|into|let)\b)[\w`'\"]|\*", rest, re.IGNORECASE) is not None
 
 
-def _unknown(here: Scanner, found: re.Match[str]) -> NoReturn:
-    name, word = found[0], found[0].upper()
+def _unknown(here: Scanner, written: re.Match[str]) -> NoReturn:
+    name, word = written[0], written[0].upper()
     close = _MEANT.get(word) or nearest(word, OPERATORS)
     remedy = f"the operators are {', '.join(OPERATORS[:-1])} and {OPERATORS[-1]}, and UNION and ; between streams"
     if close:
@@ -212,19 +214,19 @@ def _unknown(here: Scanner, found: re.Match[str]) -> NoReturn:
         remedy = f"{word} belongs to a condition, in brackets: SELECT[DUR >= 30 minutes](S)"
     elif nearest(word, ["UNION"]):
         remedy = "write UNION between two streams: S1 UNION S2"
-    here.fail(f"unknown operator '{name}'", remedy, *found.span())
+    here.fail(f"unknown operator '{name}'", remedy, *written.span())
 
 
-def _no_value(here: Scanner, found: re.Match[str]) -> NoReturn:
+def _no_value(here: Scanner, written: re.Match[str]) -> NoReturn:
     if here.sign() == "|":
         here.unexpected("write UNION")
-    if dashed := re.compile(r"\w+(?:-\w+)+").match(here.plain, found.start(), here.limit):
+    if dashed := re.compile(r"\w+(?:-\w+)+").match(here.plain, written.start(), here.limit):
         remedy = f"write a name with a dash in back quotes: `{dashed[0]}`"
         here.fail("this is a difference, and a stream must stand here", remedy, *dashed.span())
     here.fail(
         "this is a condition or a value, and a stream must stand here",
         "write the condition in brackets and the stream in parentheses: SELECT[price > 10](S)",
-        *found.span(),
+        *written.span(),
     )
 
 
@@ -238,11 +240,11 @@ def no_parenthesis(here: Scanner) -> NoReturn:
     here.unexpected("write the stream in parentheses after the brackets: SELECT[price > 10](Stock)")
 
 
-def operands(here: Scanner, word: str, given: int, span: Span) -> NoReturn:
+def operands(here: Scanner, word: str, streams: int, span: Span) -> NoReturn:
     """A wrong number of streams."""
-    count = "one stream" if given == 1 else f"{given} streams"
+    count = "one stream" if streams == 1 else f"{streams} streams"
     if word:
-        raise ParseError("CEP101", f"{word} takes two streams, not {given}", f"write {_FORMS[word]}", span)
+        raise ParseError("CEP101", f"{word} takes two streams, not {streams}", f"write {_FORMS[word]}", span)
     raise ParseError(
         "CEP101", f"the operator takes one stream, not {count}", "combine them by UNION or ;[condition] first", span
     )

@@ -76,12 +76,12 @@ class ValueReader:
 
     def _built(self, tree: Any) -> Expression:
         try:
-            found: Expression = ExpressionBuilder(self.scanner.text).transform(tree)
+            value: Expression = ExpressionBuilder(self.scanner.text).transform(tree)
         except VisitError as error:
             if isinstance(error.orig_exc, CepheidError | RecursionError):
                 raise error.orig_exc from None
             raise
-        return as_elements(found)
+        return as_elements(value)
 
     def _joined(self, taken: list[Token]) -> bool:
         """Write `10,000`, at which the parser stopped, as one number."""
@@ -89,11 +89,11 @@ class ValueReader:
         if last is None or last.type != "INTEGER" or last.end_pos != self.stop:
             return False
         scanner, start = self.scanner, last.start_pos or 0
-        found = _THOUSANDS.match(scanner.plain, start, scanner.limit)
-        if found is None or found.end() == self.stop:
+        thousands = _THOUSANDS.match(scanner.plain, start, scanner.limit)
+        if thousands is None or thousands.end() == self.stop:
             return False
-        digits = found[0].replace(",", "").ljust(len(found[0]))
-        scanner.plain = scanner.plain[:start] + digits + scanner.plain[found.end() :]
+        digits = thousands[0].replace(",", "").ljust(len(thousands[0]))
+        scanner.plain = scanner.plain[:start] + digits + scanner.plain[thousands.end() :]
         return True
 
     def refused(self, error: UnexpectedInput, expected: str | None = None) -> ParseError:
@@ -101,8 +101,8 @@ class ValueReader:
         scanner = self.scanner
         # As if it were the condition of a query: what others wrote before it has no part in the slip.
         before = "WHERE ".rjust(self.start)[-self.start :]
-        found = syntax_error(before + scanner.plain[self.start : scanner.limit], error)
-        remedy = found.remedy
+        wrong = syntax_error(before + scanner.plain[self.start : scanner.limit], error)
+        remedy = wrong.remedy
         unit = _UNIT.search(scanner.plain, 0, max(self.stop, 0)) and _word(scanner, self.stop)
         if unit and (close := nearest(unit, NANOSECONDS)):
             remedy = f"did you mean {close}?"
@@ -110,17 +110,17 @@ class ValueReader:
             remedy = f"expected {expected or 'a condition or a value'}, or an operator such as = or AND"
         elif remedy.startswith("there is no opening bracket") and scanner.is_open(self.start):
             remedy = "a value is missing: write an attribute such as S1.price, a number, or a text in quotes"
-        assert found.span is not None
-        command = re.compile(r"\\\w*").match(scanner.plain, found.span.start, scanner.limit)
+        assert wrong.span is not None
+        command = re.compile(r"\\\w*").match(scanner.plain, wrong.span.start, scanner.limit)
         if command:
             place = scanner.span(*command.span())
-            return ParseError(found.code, f"unexpected '{command[0]}'", UNKNOWN_COMMAND, place)
-        return ParseError(found.code, found.message, remedy, scanner.span(found.span.start, found.span.end))
+            return ParseError(wrong.code, f"unexpected '{command[0]}'", UNKNOWN_COMMAND, place)
+        return ParseError(wrong.code, wrong.message, remedy, scanner.span(wrong.span.start, wrong.span.end))
 
 
 def _word(scanner: Scanner, place: int) -> str:
-    found = WORD.match(scanner.plain, place, scanner.limit)
-    return found[0] if found else ""
+    word = WORD.match(scanner.plain, place, scanner.limit)
+    return word[0] if word else ""
 
 
 def _of_clauses(remedy: str) -> bool:

@@ -42,10 +42,10 @@ class Aggregate:
 
 def with_aggregates(query: QueryTree, functions: Mapping[str, Callable[..., object]]) -> QueryTree:
     """The query in which calls of the user's aggregates are aggregates: the text does not tell them from functions."""
-    own = {name for name, function in functions.items() if isinstance(function, Aggregate)}
+    aggregates = {name for name, function in functions.items() if isinstance(function, Aggregate)}
 
     def change(node: ex.Expression) -> ex.Expression:
-        if not isinstance(node, ex.Call) or node.function not in own:
+        if not isinstance(node, ex.Call) or node.function not in aggregates:
             return node
         if len(node.arguments) != 1:
             raise ParseError(
@@ -56,4 +56,4 @@ def with_aggregates(query: QueryTree, functions: Mapping[str, Callable[..., obje
             )
         return ex.AggregateCall(node.function, node.arguments[0], span=node.span)
 
-    return rewrite_expressions(query, lambda expression: rewrite(expression, change)) if own else query
+    return rewrite_expressions(query, lambda expression: rewrite(expression, change)) if aggregates else query

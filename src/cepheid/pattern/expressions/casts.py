@@ -57,18 +57,18 @@ def read_type_name(text: str) -> str:
     >>> read_type_name("integer"), read_type_name("decimal"), read_type_name("Numeric(7, 2)")
     ('INT', 'DECIMAL(10, 0)', 'DECIMAL(7, 2)')
     """
-    found = _SPELLED.fullmatch(text)
-    word = found[1].upper() if found else text.strip().upper()
+    spelled = _SPELLED.fullmatch(text)
+    word = spelled[1].upper() if spelled else text.strip().upper()
     name = _OTHER_NAMES.get(word, word)
     if name in ("VARCHAR", "CHAR", "TEXT"):
         raise ValueError("write STRING")
-    if name not in _NAMES or found is None:
+    if name not in _NAMES or spelled is None:
         raise ValueError(did_you_mean(name, [*_NAMES, *_OTHER_NAMES], "types"))
     if name != "DECIMAL":
-        if found[2] is not None:
+        if spelled[2] is not None:
             raise ValueError(f"write {name} without a length")
         return name
-    precision, scale = int(found[2] or 10), int(found[3] or 0)
+    precision, scale = int(spelled[2] or 10), int(spelled[3] or 0)
     if not 1 <= precision <= 38 or scale > precision:
         raise ValueError("a decimal has at most 38 digits, and no more after the point than in all: DECIMAL(10, 2)")
     return f"DECIMAL({precision}, {scale})"

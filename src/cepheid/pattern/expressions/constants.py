@@ -42,8 +42,8 @@ def _read(node: Literal, read: Literal, wanted: Type) -> Literal:
         return node
 
     def reading(other: Literal) -> Literal | None:
-        found, _ = read_as((other, other.type), wanted)
-        return found if isinstance(found, Literal) else None
+        constant, _ = read_as((other, other.type), wanted)
+        return constant if isinstance(constant, Literal) else None
 
     return reread(node, read, str(wanted), reading)
 

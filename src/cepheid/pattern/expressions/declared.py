@@ -34,8 +34,8 @@ def declared_type(
     """
     if not isinstance(expression, ex.Call | ex.AggregateCall) or expression.function not in functions:
         return None, None
-    own = functions[expression.function]
-    returned = own.returns if isinstance(own, Aggregate) else _return_annotation(own)
+    function = functions[expression.function]
+    returned = function.returns if isinstance(function, Aggregate) else _return_annotation(function)
     return expression.function, returned if isinstance(returned, pa.DataType) else _ANNOTATED.get(returned)
 
 

@@ -30,10 +30,10 @@ def read_interval(text: str, first: str | None = None, last: str | None = None) 
     if last is not None:
         return _read_range(bare, str(first).upper(), last.upper())
     if first is not None:
-        found = re.fullmatch(r"([+-]?)\s?(\d+(?:\.\d*)?|\.\d+)", bare)
-        if found is None:
+        number = re.fullmatch(r"([+-]?)\s?(\d+(?:\.\d*)?|\.\d+)", bare)
+        if number is None:
             raise ValueError(f"write a number in the quotes: INTERVAL '5' {first.upper()}")
-        return total([(found[1] + found[2], first)])
+        return total([(number[1] + number[2], first)])
     parts = re.sub(r"^interval ", "", bare, flags=re.IGNORECASE)
     if not re.fullmatch(f"(?:{_PART.pattern})+", parts):
         raise ValueError("write amounts and units: INTERVAL '5' MINUTE, INTERVAL '1 hour 30 minutes'")
@@ -54,11 +54,11 @@ def _read_range(text: str, first: str, last: str) -> Decimal:
         raise ValueError("write DAY TO SECOND, DAY TO HOUR, HOUR TO MINUTE, …; months and years have no fixed length")
     begin, end = _FIELDS.index(first), _FIELDS.index(last)
     later = [_BEFORE[k] + _DIGITS[k] for k in range(begin + 1, end + 1)]
-    found = re.fullmatch(r"([+-]?)(\d+)" + "".join(later), text)
-    if found is None:
+    fields = re.fullmatch(r"([+-]?)(\d+)" + "".join(later), text)
+    if fields is None:
         raise ValueError(f"write the text as {_example(begin, end)}")
-    length = total(zip(found.groups()[1:], _FIELDS[begin : end + 1], strict=True))
-    return -length if found[1] == "-" else length
+    length = total(zip(fields.groups()[1:], _FIELDS[begin : end + 1], strict=True))
+    return -length if fields[1] == "-" else length
 
 
 def _example(begin: int, end: int) -> str:

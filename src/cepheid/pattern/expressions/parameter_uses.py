@@ -23,16 +23,16 @@ class WindowUse:
 
 def bare_names(program: Program) -> dict[str, Span | None]:
     """The names that stand alone, each with a place; those that no variable or attribute has are parameters."""
-    found: dict[str, Span | None] = {}
+    names: dict[str, Span | None] = {}
     for query in program.queries:
         for node in (node for expression in expressions(query) for node in walk(expression)):
             if isinstance(node, Name):
-                found.setdefault(node.name, node.span)
+                names.setdefault(node.name, node.span)
             elif isinstance(node, InSet):
-                found.setdefault(node.set, node.span)
+                names.setdefault(node.set, node.span)
     for use in window_uses(program):
-        found.setdefault(use.name, use.window.span)
-    return found
+        names.setdefault(use.name, use.window.span)
+    return names
 
 
 def set_names(program: Program) -> set[str]:

@@ -34,17 +34,17 @@ def literal(value: object, span: Span | None = None, name: str = "value") -> Lit
     if isinstance(value, SampledValue):
         return sampled(literal(value.value, span, name), name)
     try:
-        found = _literal(_plain(value), span)
+        constant = _literal(_plain(value), span)
     except OverflowError:
-        found = None
-    if found is None:
+        constant = None
+    if constant is None:
         raise BindError(
             "CEP307",
             f"the parameter '{name}' is {_shown(value)}, which can't be used in a query",
             "pass a number of at most 64 bits, a string, a boolean, a date, a datetime, a timedelta, a Decimal or None",
             span,
         )
-    return found
+    return constant
 
 
 def _plain(value: object) -> object:
@@ -256,8 +256,8 @@ def resolve_window(window: Window, params: Params, word: str) -> Window:
     amount = window.amount.value
     if not isinstance(amount, int | float | Decimal) or isinstance(amount, bool) or not 0 < amount < inf:
         remedy = "write a number greater than zero and a unit: 12 hours, 500 events"
-        told = "NULL" if amount is None else f"{amount!r} long"
-        raise PatternError("CEP216", f"a window can't be {told}", remedy, window.span)
+        length = "NULL" if amount is None else f"{amount!r} long"
+        raise PatternError("CEP216", f"a window can't be {length}", remedy, window.span)
     if window.unit == "events" and window.amount.type != types.INT:  # one that was pickled is another object
         raise PatternError("CEP216", f"{amount!r} events is not a whole number", "write 500 events", window.span)
     return window
@@ -269,12 +269,12 @@ def read_window(text: str, name: str, span: Span | None) -> Window:
     >>> read_window("1.5 h", "T", None).unit
     'hours'
     """
-    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]+)\s*", text)
-    unit = found and ("events" if found[2].lower() in ("event", "events") else UNITS.get(found[2].lower()))
-    if not found or unit is None:
+    written = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]+)\s*", text)
+    unit = written and ("events" if written[2].lower() in ("event", "events") else UNITS.get(written[2].lower()))
+    if not written or unit is None:
         remedy = "write a number and a unit: '12 hours', '500 events'"
         raise BindError("CEP307", f"the parameter '{name}' is {text!r}, which is not a window", remedy, span)
-    amount = float(found[1]) if "." in found[1] else int(found[1])
+    amount = float(written[1]) if "." in written[1] else int(written[1])
     return Window(literal(amount), unit, span=span)
 
 

@@ -51,7 +51,7 @@ def resolve_path(path: Path, columns: Collection[str]) -> Path:
 
 def read_path(path: Path, variable: str, span: Span | None = None) -> Expression:
     """The expression that reads a path of an event."""
-    found: Expression = Attribute(variable, Index.ONE, path[0], span=span)
+    read: Expression = Attribute(variable, Index.ONE, path[0], span=span)
     for name in path[1:]:
-        found = Field(found, name, span=span)
-    return found
+        read = Field(read, name, span=span)
+    return read

@@ -31,10 +31,10 @@ def compile_regular(pattern: str) -> re.Pattern[str]:
     flags = re.ASCII
     begin = 0
     dot = _DOT
-    if (found := _FLAGS.match(pattern)) is not None:
-        flags |= re.IGNORECASE if "i" in found[1] else 0
-        dot = "(?s:.)" if "s" in found[1] else dot
-        begin = found.end()
+    if (letters := _FLAGS.match(pattern)) is not None:
+        flags |= re.IGNORECASE if "i" in letters[1] else 0
+        dot = "(?s:.)" if "s" in letters[1] else dot
+        begin = letters.end()
     try:
         return re.compile(_translate(pattern, begin, dot), flags)
     except (re.error, OverflowError, RecursionError) as error:
@@ -50,12 +50,12 @@ def _translate(pattern: str, at: int, dot: str) -> str:
         elif character == "[":
             part, at = _class(pattern, at)
         elif character == "(":
-            found = _GROUP.match(pattern, at)
-            if found is None:
+            group = _GROUP.match(pattern, at)
+            if group is None:
                 raise NotTheSame(
                     f"'{pattern[at : at + 3]}' is not among the groups that are read: ( (?: (?= (?! (?<= (?<!"
                 )
-            part, at = found[0], found.end()
+            part, at = group[0], group.end()
         elif character in "*+?{":
             part, at = _quantifier(pattern, at)
         else:
@@ -67,10 +67,10 @@ def _translate(pattern: str, at: int, dot: str) -> str:
 def _quantifier(pattern: str, at: int) -> tuple[str, int]:
     end = at + 1
     if pattern[at] == "{":
-        found = _QUANTIFIER.match(pattern, at)
-        if found is None:
+        quantifier = _QUANTIFIER.match(pattern, at)
+        if quantifier is None:
             raise NotTheSame("write '\\{' for the character, or {2}, {2,} or {2,3} for a repetition")
-        end = found.end()
+        end = quantifier.end()
     if pattern[end : end + 1] == "?":
         end += 1
     elif pattern[end : end + 1] == "+":

@@ -40,9 +40,9 @@ def constant_column(parameter: str) -> str:
     return f"${parameter}"
 
 
-def sampled(found: Literal, parameter: str) -> SampledLiteral:
+def sampled(constant: Literal, parameter: str) -> SampledLiteral:
     """A literal that is the sample of a parameter."""
-    return SampledLiteral(found.value, found.type, parameter, constant_column(parameter), span=found.span)
+    return SampledLiteral(constant.value, constant.type, parameter, constant_column(parameter), span=constant.span)
 
 
 def reread(node: Literal, read: Literal, how: str, reading: Reading) -> Literal:

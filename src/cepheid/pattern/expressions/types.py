@@ -141,9 +141,9 @@ def time_zone(name: str) -> tzinfo:
     except (ValueError, ZoneInfoNotFoundError):
         pass
     try:
-        found = datetime.strptime(name, "%z").tzinfo
-        assert found is not None
-        return found
+        offset = datetime.strptime(name, "%z").tzinfo
+        assert offset is not None
+        return offset
     except ValueError:
         remedy = "convert the column to a time zone that this machine knows, such as UTC"
         raise BindError("CEP311", f"unknown time zone '{name}'", remedy) from None

@@ -13,26 +13,26 @@ from cepheid.pattern.expressions.types import NUMERIC, zone_of
 _EXACT = 2**53 - 1  # whole numbers up to this are floats that no other number is
 
 
-def order(one: ex.Literal, other: ex.Literal) -> int | None:
+def order(constant: ex.Literal, other: ex.Literal) -> int | None:
     """-1, 0 or 1; None if the two cannot be compared here."""
-    left, right = one.value, other.value
+    left, right = constant.value, other.value
     if left is None or right is None or left != left or right != right:
         return None
     if isinstance(left, str) and isinstance(right, str):
         return _order_of_texts(left, right)
-    if {one.type.kind, other.type.kind} <= NUMERIC:
+    if {constant.type.kind, other.type.kind} <= NUMERIC:
         return _order_of_numbers(left, right)
     # One without a zone is read in that of its column, which is not known here.
-    alike = one.type.kind is other.type.kind and zone_of(one.type) == zone_of(other.type)
+    alike = constant.type.kind is other.type.kind and zone_of(constant.type) == zone_of(other.type)
     return _sign(left, right) if alike and type(left) is type(right) else None
 
 
-def order_of_all(one: ex.Literal, other: ex.Literal) -> int | None:
+def order_of_all(constant: ex.Literal, other: ex.Literal) -> int | None:
     """The same of constants that are maybe compared with different columns: texts must be alike for that."""
-    texts = [literal.value for literal in (one, other) if isinstance(literal.value, str)]
+    texts = [literal.value for literal in (constant, other) if isinstance(literal.value, str)]
     if len(texts) == 2 and _readings(texts[0]).keys() != _readings(texts[1]).keys():
         return None
-    return order(one, other)
+    return order(constant, other)
 
 
 def _order_of_numbers(left: object, right: object) -> int | None:
@@ -45,18 +45,18 @@ def _order_of_numbers(left: object, right: object) -> int | None:
 
 def _order_of_texts(left: str, right: str) -> int | None:
     """Texts are read as what their column has; if it matters what that is, they have no order here."""
-    one, other = _readings(left), _readings(right)
-    found = {_sign(one[name], other[name]) for name in one if name in other}
-    return found.pop() if len(found) == 1 else None
+    readings, other = _readings(left), _readings(right)
+    signs = {_sign(readings[name], other[name]) for name in readings if name in other}
+    return signs.pop() if len(signs) == 1 else None
 
 
 def _readings(text: str) -> dict[str, object]:
     """What a text may stand for."""
-    found: dict[str, object] = {"text": text}
+    readings: dict[str, object] = {"text": text}
     for read in (Decimal, date.fromisoformat, _read_moment):
         with suppress(ValueError, ArithmeticError):
-            found[read.__name__] = read(text)
-    return found
+            readings[read.__name__] = read(text)
+    return readings
 
 
 def _read_moment(text: str) -> object:

@@ -93,12 +93,12 @@ def _bounds(condition: ex.Expression) -> Iterator[ConstantBound]:
             yield ConstantBound(ex.SameValue(attribute, fields=fields), "=", constant, condition)
 
 
-def _exclude(one: ConstantBound, other: ConstantBound) -> bool:
+def _exclude(bound: ConstantBound, other: ConstantBound) -> bool:
     """Whether no value is within both bounds."""
-    if any(isinstance(node, ex.Call) for node in walk(one.value)):
+    if any(isinstance(node, ex.Call) for node in walk(bound.value)):
         return False  # a function of the user may give another value each time
-    sign = order(one.constant, other.constant)
-    return sign is not None and excludes(one.operator, other.operator, sign)
+    sign = order(bound.constant, other.constant)
+    return sign is not None and excludes(bound.operator, other.operator, sign)
 
 
 def _warning(

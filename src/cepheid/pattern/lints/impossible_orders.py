@@ -36,22 +36,22 @@ def impossible_orders(pattern: PatternTree, where: Sequence[ex.Expression]) -> I
     for second in (False, True):
         if second and not _has_neighbours(compared):
             return
-        found = _shortest(list(_edges(compared, same, second)))
-        if found is not None:
-            yield found
+        conditions = _shortest(list(_edges(compared, same, second)))
+        if conditions is not None:
+            yield conditions
             return
 
 
 def _shortest(edges: list[OrderEdge]) -> tuple[ex.Expression, ...] | None:
     constants = {node: None for edge in edges for node in (edge.low, edge.high) if isinstance(node, ex.Literal)}
-    for one, other in combinations(constants, 2):
-        sign = order_of_all(one, other)
+    for constant, other in combinations(constants, 2):
+        sign = order_of_all(constant, other)
         if sign is not None:
-            low, high = (one, other) if sign <= 0 else (other, one)
+            low, high = (constant, other) if sign <= 0 else (other, constant)
             edges.append(OrderEdge(low, high, sign != 0, ()))
             edges += [OrderEdge(high, low, False, ())] if sign == 0 else []
-    found = [loop for edge in edges if edge.strict and (loop := _back(edge, edges)) is not None]
-    return min(found, key=len, default=None)
+    loops = [loop for edge in edges if edge.strict and (loop := _back(edge, edges)) is not None]
+    return min(loops, key=len, default=None)
 
 
 def _back(first: OrderEdge, edges: Sequence[OrderEdge]) -> tuple[ex.Expression, ...] | None:
@@ -79,18 +79,18 @@ def _edges(compared: Sequence[ex.Expression], same: dict[str, ex.SameValue], sec
             case _:
                 continue
         for operator, left, right in sides:
-            one, by_one = _node(left, same, second)
+            left_node, by_one = _node(left, same, second)
             other, by_other = _node(right, same, second)
             said_by = (*by_one, *by_other, condition)
             if operator == "!=":
-                if one == other:
-                    yield OrderEdge(one, other, True, said_by)
+                if left_node == other:
+                    yield OrderEdge(left_node, other, True, said_by)
                 continue
             strict = not includes_equal(operator)
             if limits_above(operator):
-                yield OrderEdge(one, other, strict, said_by)
+                yield OrderEdge(left_node, other, strict, said_by)
             if limits_below(operator):
-                yield OrderEdge(other, one, strict, said_by)
+                yield OrderEdge(other, left_node, strict, said_by)
 
 
 def _node(
@@ -123,8 +123,8 @@ def _has_neighbours(compared: Sequence[ex.Expression]) -> bool:
 
 def _loose(pattern: PatternTree) -> set[str]:
     """The variables that a match may leave without an event, or that must be absent: nothing is asked of them then."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in walk(pattern):
         if isinstance(node, Either | Maybe | Negation) or (isinstance(node, Repeat) and node.low == 0):
-            found |= names_of(node)
-    return found
+            names |= names_of(node)
+    return names

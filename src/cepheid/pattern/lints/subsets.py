@@ -22,14 +22,14 @@ def variables_in(pattern: PatternTree) -> list[str]:
     return [str(event.variable) for event in walk(pattern) if isinstance(event, EventPattern)]
 
 
-def too_many_runs(pattern: PatternTree, strategies: Mapping[str, Strategy], found: str) -> EvaluationError:
+def too_many_runs(pattern: PatternTree, strategies: Mapping[str, Strategy], problem: str) -> EvaluationError:
     """The error for a query that has more runs than can be held: where they come from, and what to do."""
     closure = closure_of_subsets(pattern, strategies)
     if closure is None:
         remedy = "shorten WITHIN, or add conditions or [attr]; explain() says what splits the events"
-        return EvaluationError("CEP504", found, remedy)
+        return EvaluationError("CEP504", problem, remedy)
     names = ", ".join(f"{name}[]" for name in variables_in(closure))
-    message = f"{found}: under skip_till_any_match there is one for every subset of the events of {names}"
+    message = f"{problem}: under skip_till_any_match there is one for every subset of the events of {names}"
     remedy = (
         "use skip_till_next_match, WHERE skip_till_next_match { … }; or shorten WITHIN, or add conditions or [attr]"
     )

@@ -17,11 +17,11 @@ def may_be_missing(pattern: PatternTree, condition: ex.Expression, roles: Roles)
     """Whether a condition reads an attribute that an event may be without: then it is TRUE (S3)."""
     if roles.types is None:
         return False
-    own = {component.variable: component.types for component in components(pattern)}
+    types_of = {component.variable: component.types for component in components(pattern)}
     for node in walk(condition):
         match node:
             case ex.Attribute(variable, _, name):
-                kinds = own.get(variable) or tuple(roles.types)
+                kinds = types_of.get(variable) or tuple(roles.types)
             case ex.SameValue(name):
                 kinds = tuple(roles.types)
             case _:
@@ -36,14 +36,14 @@ def what_is_left_out(pattern: PatternTree, conditions: Iterable[ex.Expression]) 
     """What follows for a match where conditions are never TRUE together; nothing if there is none then."""
     read = [node for condition in conditions for node in walk(condition) if isinstance(node, ex.Attribute)]
     for node in walk(pattern):
-        for found in read:
-            if isinstance(node, Negation) and node.event.variable == found.variable:
-                return f", so that !{found.variable} always holds"
+        for attribute in read:
+            if isinstance(node, Negation) and node.event.variable == attribute.variable:
+                return f", so that !{attribute.variable} always holds"
             optional = isinstance(node, Either | Maybe) or (isinstance(node, Repeat) and node.low == 0)
-            each = found.index in (ex.Index.ONE, ex.Index.EACH)
-            if optional and each and found.variable in names_of(node):
-                return f", so that {found.variable} is never there"
-    later = next((found.variable for found in read if found.index in _LATER), None)
+            each = attribute.index in (ex.Index.ONE, ex.Index.EACH)
+            if optional and each and attribute.variable in names_of(node):
+                return f", so that {attribute.variable} is never there"
+    later = next((attribute.variable for attribute in read if attribute.index in _LATER), None)
     return "" if later is None else f", so {later}[] never gets a second event"
 
 

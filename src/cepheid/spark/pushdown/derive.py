@@ -59,10 +59,10 @@ class Pushdown:
     @property
     def selection(self) -> list[Column]:
         """The columns that are sent, in Spark."""
-        found = [column_named(name) for name in self.columns]
+        columns = [column_named(name) for name in self.columns]
         if self.narrowed is not None:
-            found[-1] = self.narrowed.of(found[-1]).alias(self.columns[-1])
-        return found
+            columns[-1] = self.narrowed.of(columns[-1]).alias(self.columns[-1])
+        return columns
 
     @property
     def condition(self) -> Column | None:

@@ -96,9 +96,9 @@ def any_of(predicates: Sequence[Predicate]) -> Predicate:
     return flat[0] if len(flat) == 1 else AnyOf(flat)
 
 
-def is_narrower(one: Predicate, other: Predicate) -> bool:
+def is_narrower(predicate: Predicate, other: Predicate) -> bool:
     """Tell whether a predicate is another one with further terms added."""
-    terms = [set(p.operands) if isinstance(p, AllOf) else {p} for p in (one, other)]
+    terms = [set(p.operands) if isinstance(p, AllOf) else {p} for p in (predicate, other)]
     return terms[0] > terms[1]
 
 

@@ -103,9 +103,9 @@ class RowFilter:
             # A type that a wider condition accepts anyway is left out here.
             wider = [other for other in types_by_condition if is_narrower(condition, other)]
             elsewhere = {name for other in wider for name in types_by_condition[other]}
-            own = tuple(dict.fromkeys(name for name in types if name not in elsewhere))
-            if own:
-                accepted.append(all_of([OneOf(role, own, self.schema.columns[role]), condition]))
+            names_left = tuple(dict.fromkeys(name for name in types if name not in elsewhere))
+            if names_left:
+                accepted.append(all_of([OneOf(role, names_left, self.schema.columns[role]), condition]))
         return any_of(accepted)
 
     def _types_by_condition(self) -> dict[Predicate, list[str]]:

@@ -88,8 +88,8 @@ class PredicateTranslator:
             case ex.RLike(pattern=ex.Literal(value=None)):
                 return FALSE
             case ex.RLike():
-                found = self.values.of(replace(node, negated=False))
-                return CompareConstant(found, "=", node.negated is negated, BOOL)
+                tested_text = self.values.of(replace(node, negated=False))
+                return CompareConstant(tested_text, "=", node.negated is negated, BOOL)
             case ex.Compare(operator=operator, left=left, right=right):
                 return self.compare(negate(operator) if negated else operator, left, right)
             case ex.Between(operand=operand, low=low, high=high):
@@ -131,14 +131,14 @@ class PredicateTranslator:
 
     def compare_values(self, operator: str, left: tuple[Operand, Type], right: tuple[Operand, Type]) -> Predicate:
         """Translate a comparison of two values of the same type."""
-        (one, first), (other, second) = left, right
+        (tested, first), (other, second) = left, right
         if first.kind is not second.kind or first.kind not in _COMPARED_COLUMNS:
             raise NotPushable(f"it compares {first} with {second}")
         if first.kind is not Kind.INT and plain(first) != plain(second):
             raise NotPushable(f"it compares {first} with {second}")
         if pa.types.is_uint64(plain(first)) is not pa.types.is_uint64(plain(second)):
             raise NotPushable(f"it compares {first} with {second}")
-        return CompareColumns(one, operator, other)
+        return CompareColumns(tested, operator, other)
 
     def one_of(self, operand: ex.Expression, choices: Sequence[ex.Expression], *, negated: bool) -> Predicate:
         """Translate IN or NOT IN."""
