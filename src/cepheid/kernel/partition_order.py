@@ -5,7 +5,8 @@ An event is a number; `time` and `partition` have what is known of each.
 
 from __future__ import annotations
 
-from cepheid.kernel.code.reader import Int64, Int64s, Keys, UInt8s, UInt32s
+from cepheid.kernel.code.reader import Int32s, Int64, Int64s, Keys, UInt8s, UInt32s
+from cepheid.kernel.runtime import NIL
 
 DIGIT = 11
 PLACES = 1 << DIGIT
@@ -139,6 +140,45 @@ def drop_events(order: UInt32s, size: Int64, there: UInt8s) -> Int64:
         kept += int(there[event] != 0)
         k += 1
     return kept
+
+
+def find_tied(
+    count: Int64,
+    times: Int64s,
+    partitions: UInt32s,
+    type_codes: Int32s,
+    asked: UInt8s,
+    last: UInt32s,
+    group: UInt32s,
+    events: UInt32s,
+    groups: UInt32s,
+) -> Int64:
+    """Find the events that share time and partition with another, and the number of what they share; how many they are.
+
+    The times are in order. Only events of types that are `asked` for count. `last` and `group` have a NIL for each
+    partition.
+    """
+    found, number = 0, 0
+    k = 0
+    while k < count:
+        if asked[type_codes[k]] != 0 and partitions[k] != NIL:
+            partition = int(partitions[k])
+            before = int(last[partition])
+            last[partition] = k
+            if before != NIL and times[before] == times[k]:
+                if group[partition] == NIL:
+                    group[partition] = number
+                    events[found] = before
+                    groups[found] = number
+                    found += 1
+                    number += 1
+                events[found] = k
+                groups[found] = group[partition]
+                found += 1
+            else:
+                group[partition] = NIL
+        k += 1
+    return found
 
 
 def mark_instants(

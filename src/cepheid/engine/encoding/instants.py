@@ -39,7 +39,7 @@ def last_of_instants(times: np.ndarray, partitions: np.ndarray | None = None) ->
     among[1:] |= tied
     among[:-1] |= tied
     events = np.flatnonzero(among)
-    events = events[_by_partition(partitions[events])]
+    events = events[by_partition(partitions[events])]
     own, when = partitions[events], times[events]
     same = (own[1:] == own[:-1]) & (when[1:] == when[:-1])
     found[events[1:][same]] = 1
@@ -47,7 +47,7 @@ def last_of_instants(times: np.ndarray, partitions: np.ndarray | None = None) ->
     return found
 
 
-def _by_partition(partitions: np.ndarray) -> np.ndarray:
+def by_partition(partitions: np.ndarray) -> np.ndarray:
     """The order of events by partition, those of one as they were: NumPy sorts numbers of 16 bits by their digits."""
     order = np.argsort(partitions.astype(np.uint16), kind="stable")
     high = (partitions >> 16).astype(np.uint16)

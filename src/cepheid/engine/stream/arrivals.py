@@ -18,10 +18,13 @@ from cepheid.engine.encoding.columns import as_dictionary, type_codes
 from cepheid.engine.encoding.content_order import TiedRows
 from cepheid.engine.encoding.dictionaries import with_one_dictionary_each
 from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table, joined
+from cepheid.engine.encoding.partitions import PartitionIndex
 from cepheid.engine.encoding.reordered import Reordered
-from cepheid.engine.encoding.times import is_ascending, ticks
+from cepheid.engine.encoding.tied_in_partitions import arrange_in_partitions
+from cepheid.engine.encoding.times import MANY, is_ascending, ticks
 from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.rows import FAN, SEGMENT, Arrival, RowsInMemory, arrival_of, is_crowded
+from cepheid.kernel.compile import has_compiler
 from cepheid.pattern.binding.schema import Schema
 from cepheid.values.keys import sort_key
 
@@ -33,11 +36,14 @@ class Arrivals:
     """The waiting room: it gives events back in the order of S1, once all that could come before them are in.
 
     types: those of events that matches depend on, None for all. Others are not ordered by their content.
+    index: the partitions, where matches depend on the order of events of one partition only; None: on that of all.
     """
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.types: frozenset[str] | None = None
+        self.index: PartitionIndex | None = None
+        self.mixes = False  # whether events of one time in different partitions were released as they came
         self._heap: list[tuple[int, int, Arrival]] = []  # by the first time, then as they came
         self._number = 0
         self._coded = [
@@ -121,6 +127,9 @@ class Arrivals:
             return _arranged_few(self.schema, events, times)
         table, kind = as_table(events), self.schema.roles.type
         known = {} if kind is None else {kind: pa.chunked_array([as_dictionary(table.column(kind))])}
+        if self.index is not None and len(times) >= MANY and has_compiler() and _in_time(times):
+            self.mixes = True
+            return arrange_in_partitions(self.schema, table, times, self.index, self.types, known), times
         order = arrange(self.schema, table, times, self.types, known)
         if order is None:
             return table, times
@@ -214,7 +223,7 @@ def _by_time(table: pa.Table, times: Any) -> tuple[pa.Table, Any]:
 
 def arrange(
     schema: Schema,
-    table: pa.Table,
+    table: pa.Table | Reordered,
     times: Any,
     types: frozenset[str] | None = None,
     known: Mapping[str, pa.ChunkedArray] = MappingProxyType({}),
@@ -254,7 +263,7 @@ def arrange(
 
 
 def _of_types(
-    schema: Schema, table: pa.Table, known: Mapping[str, pa.ChunkedArray], types: frozenset[str], order: Any
+    schema: Schema, table: pa.Table | Reordered, known: Mapping[str, pa.ChunkedArray], types: frozenset[str], order: Any
 ) -> Any:
     """The places of the rows of some types in an order of all rows, or as they are."""
     kind = schema.roles.type

@@ -15,6 +15,7 @@ from cepheid.engine.stream.arrivals import Arrivals
 from cepheid.engine.stream.row_log import RowLog
 from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
+from cepheid.pattern.tree.nodes import Output, Ties
 
 FEW_ROWS, FEW_PARTITIONS, FEW_STRINGS = 256, 16, 1024
 """How much there must be before it is asked what can go; then twice as much as was left."""
@@ -26,6 +27,19 @@ def types_in_order(queries: Sequence[Runnable]) -> frozenset[str] | None:
         return frozenset()  # for CESAR the events of an instant are a set
     types = [query.relevance.types for query in queries]
     return None if None in types else frozenset(name for some in types for name in some or ())
+
+
+def orders_partitions(queries: Sequence[Runnable], schema: Schema) -> bool:
+    """Whether matches depend on the order of events of one partition only.
+
+    Those of different ones may stay as they come in a tie, if the matches are sorted afterwards.
+    """
+    if len(queries) != 1:
+        return False
+    (query,) = queries
+    whole = query.scope is None and query.output is Output.ALL and query.ties is Ties.ORDERED
+    keys = query.partitions.all
+    return whole and not query.made and schema.start is None and bool(keys) and schema.columns.keys() >= set(keys)
 
 
 class InputStream:
@@ -46,7 +60,12 @@ class InputStream:
     def release(self, now: int | None) -> Batch | None:
         """The events before a time (None: all), in order."""
         found = self.arrivals.release(now)
-        return None if found is None else self.append(*found)
+        if found is None:
+            return None
+        batch = self.append(*found)
+        if self.arrivals.mixes:
+            self.mixed = self.events
+        return batch
 
     def append(self, events: Events, times: Any) -> Batch:
         """The next events, which are in order."""

@@ -20,7 +20,7 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.engine.program import CompiledProgram, QueryCache
 from cepheid.engine.progress import Report
 from cepheid.engine.stream.composite_types import fitted, known_columns
-from cepheid.engine.stream.input_stream import InputStream, types_in_order
+from cepheid.engine.stream.input_stream import InputStream, orders_partitions, types_in_order
 from cepheid.engine.stream.query_stream import QueryStream
 from cepheid.engine.stream.rows import Arrival, arrival_of
 from cepheid.engine.stream.view import View
@@ -84,8 +84,11 @@ class Pipeline:
 
     def _order(self, source: StreamSource) -> None:
         """Say which events of a stream need the order of S1: of composites, all, unless only CESAR reads them."""
-        types = types_in_order([query.query for query in self.readers(source)])
-        self.streams[source].arrivals.types = types if source == EVENTS or not types else None
+        stream, queries = self.streams[source], [query.query for query in self.readers(source)]
+        types = types_in_order(queries)
+        stream.arrivals.types = types if source == EVENTS or not types else None
+        if self.once and len(self.queries) == 1 and orders_partitions(queries, stream.schema):
+            stream.arrivals.index = stream.codes.partitions(queries[0].partitions)
 
     def query(self, number: int, kind: str | None = None) -> QueryStream:
         """A query over the stream that it sees, ready to run."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from cepheid.engine.encoding.arrow import empty_table, from_numpy
+from cepheid.engine.encoding.arrow import empty_table
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.columns import Unfit
+from cepheid.engine.encoding.few_events import Events, as_table
 from cepheid.engine.encoding.partition_times import PartitionTimes
+from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.plans import Plans
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, in_order
 from cepheid.engine.matches.matches import Matches
+from cepheid.engine.matches.sorted_when_read import SortedWhenRead
 from cepheid.engine.stream.arrivals import arrange
 from cepheid.engine.stream.input_stream import InputStream
 from cepheid.errors import InputError
@@ -100,9 +104,10 @@ class QueryStream:
             return self._nothing
         if isinstance(matches, Matches):
             return matches
-        if self.stream.is_mixed and isinstance(matches, MatchTable):
-            matches = self._sorted(matches)
-        return Matches(self.query, self.stream.kept_events, matches)
+        events = self.stream.kept_events
+        if self.stream.is_mixed:
+            matches = SortedWhenRead(matches, partial(self._sorted, events))
+        return Matches(self.query, events, matches)
 
     def emit(self, now: int | None, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
         """The same as the machine has them: rows of the kept events. Afterwards the plan may be another one."""
@@ -116,17 +121,17 @@ class QueryStream:
                 self._switch(better, now)
         return matches
 
-    def _sorted(self, found: MatchTable) -> MatchTable:
-        """Matches in the order of S9 where their events did not come in the order of S1."""
-        used, place = np.unique(found.rows, return_inverse=True)
-        table = self.stream.kept.take(from_numpy(used))
-        times = ticks(self.stream.schema, table)
-        places = np.arange(len(used))
-        order = arrange(self.stream.schema, table, times)
+    def _sorted(self, events: Events, matches: MatchTable) -> MatchTable:
+        """Sort matches as S9 wants them, where their events did not come in the order of S1."""
+        rows, index = np.unique(matches.rows, return_inverse=True)
+        used = events.only(rows) if isinstance(events, Reordered) else Reordered(as_table(events), rows, {})
+        times = ticks(self.stream.schema, used)
+        ranks = np.arange(len(rows))
+        order = arrange(self.stream.schema, used, times)
         if order is not None:
-            places[order] = np.arange(len(used))
-        simultaneous = times[place] if self.query.ties is not Ties.ORDERED else None
-        return found.take(in_order(found, places[place], simultaneous))
+            ranks[order] = np.arange(len(rows))
+        simultaneous = times[index] if self.query.ties is not Ties.ORDERED else None
+        return matches.take(in_order(matches, ranks[index], simultaneous))
 
     def unsettled(self) -> int | None:
         """The first event at which a match ends that is not certain yet."""
