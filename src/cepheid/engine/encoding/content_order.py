@@ -144,8 +144,8 @@ def _places(rows: np.ndarray, some: np.ndarray) -> np.ndarray:
         return np.arange(len(rows))
     place = np.empty(int(rows.max()) + 1, np.int32)
     place[rows] = np.arange(len(rows), dtype=np.int32)
-    found: np.ndarray = place[some]
-    return found
+    places: np.ndarray = place[some]
+    return places
 
 
 def _in_one(column: pa.ChunkedArray) -> pa.Array:
