@@ -17,14 +17,14 @@ demo: $(STAMP) java ## Set up, then find the shoplifters in a store's readings: 
 PYTEST := $(BIN)/pytest --numprocesses auto --dist loadgroup
 
 test: $(STAMP) java chromium ## Set up, then run the tests: some minutes, with twenty examples a property and a sample on Spark
-	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow and (smoke or not spark)"
+	HYPOTHESIS_PROFILE=quick $(PYTEST) -m "smoke or not spark"
 
 check: $(STAMP) lint docs ## Lint, check types and import contracts, and build the site
 
 test-all: check test ## As check and test, then what test leaves out: more examples, all of Spark; half an hour
-	$(PYTEST) -m "not slow and (properties or (spark and not smoke))"
+	$(PYTEST) -m "properties or (spark and not smoke)"
 
-test-long: $(STAMP) java chromium lint ## As test-all, with thousands of examples a property; some hours
+test-long: $(STAMP) java chromium lint ## As test-all, with thousands of examples a property; an hour and more
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -m "slow or not slow"
 
 test-flink: $(STAMP) java ## Get Flink from the package index (230 MB), and run the Flink code of docs/from_flink.md; needs javac
