@@ -89,12 +89,12 @@ CESAR = """
     σ_{short}(first ;_{same} second)
 """
 BUDGETS: dict[tuple[str, str], tuple[str, int, int]] = {
-    ("stacks", "plain"): (STACKS, 193, 35),
-    ("stacks", "compiled"): (STACKS, 186, 34),
-    ("runs", "plain"): (RUNS, 141, 31),
-    ("runs", "compiled"): (RUNS, 134, 31),
-    ("automaton", "plain"): (AUTOMATON, 158, 32),
-    ("CESAR", "plain"): (CESAR, 182, 32),
+    ("stacks", "plain"): (STACKS, 85, 26),
+    ("stacks", "compiled"): (STACKS, 88, 26),
+    ("runs", "plain"): (RUNS, 68, 24),
+    ("runs", "compiled"): (RUNS, 72, 26),
+    ("automaton", "plain"): (AUTOMATON, 68, 24),
+    ("CESAR", "plain"): (CESAR, 67, 24),
 }
 
 

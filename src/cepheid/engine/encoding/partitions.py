@@ -41,9 +41,10 @@ class PartitionIndex:
         self.kinds = kinds
         self.numbers: dict[Key, int] = {} if self.columns else {(): 0}
         self.table = KeyTable()  # instead of the dict, where keys are many whole numbers
+        self._plain: bool | None = None  # whether values are keys as they are; None: nobody has asked
 
     def __len__(self) -> int:
-        return max(len(self.numbers), self.span, len(self.table))
+        return max(len(self.numbers), self.span, self.table.size)
 
     def of(self, table: pa.Table | Reordered) -> Any:
         """The partition of each event; NOWHERE for one that is in no match."""
@@ -91,14 +92,16 @@ class PartitionIndex:
         """The partitions of a few events, one by one, by the values of the columns that make up a key."""
         if not columns:
             return np.zeros(count, np.uint32)
-        if len(self.table):
+        if self.table.size:
             if None not in columns[0]:
                 return self.table.number(np.array(columns[0], np.int64))
             self._leave_table()
         first = len(self.columns) - len(self.agreed)
         partitions = []
+        if self._plain is None:
+            self._plain = all(self.kinds[name] in (Kind.INT, Kind.STRING, Kind.BOOL) for name in self.columns)
         for values in zip(*columns, strict=True):
-            key = tuple(map(group_key, values))
+            key = values if self._plain else tuple(map(group_key, values))
             nowhere = None in values[first:]
             partitions.append(NOWHERE if nowhere else self.numbers.setdefault(key, len(self.numbers)))
         return np.array(partitions, np.uint32)

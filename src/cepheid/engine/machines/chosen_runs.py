@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cepheid.engine.encoding.codec import decode, encode
+from cepheid.engine.machines.protocol import StateFacts
 from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Output
 from cepheid.reference.output import (
@@ -81,12 +82,12 @@ class ChosenRuns:
         query = self.query
         return any(start_of(query, one) <= start_of(query, run) and may_start(query, one, taken) for one in others)
 
-    def dump(self, dump_run: Callable[[Run], Any]) -> dict[str, Any]:
+    def dump(self, dump_run: Callable[[Run], Any]) -> StateFacts:
         """As JSON."""
         busy = [[encode(key), taken.end, taken.free] for key, taken in self.busy.items()]
         return {"held": [dump_run(run) for run in self.held], "busy": busy}
 
-    def load(self, saved: dict[str, Any], load_run: Callable[[Any], Run]) -> None:
+    def load(self, saved: StateFacts, load_run: Callable[[Any], Run]) -> None:
         """From JSON."""
         self.held = [load_run(run) for run in saved["held"]]
         self.busy = {decode(key): TakenSpan(end, *(free or [EVER])) for key, end, *free in saved["busy"]}

@@ -14,9 +14,10 @@ from typing import Any
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.chosen_runs import ChosenRuns
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.matches.match_table import MatchTable, from_matches
 from cepheid.front.runnable import Runnable
+from cepheid.kernel.arrays import Array
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.layout import Move
 from cepheid.pattern.tree.nodes import Output, Ties
@@ -295,25 +296,25 @@ class Interpreted:
         ]
         return min(positions, default=None)
 
-    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Array]]:
         """It has keys, and no numbers of partitions."""
         return ()
 
-    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+    def keep_partitions(self, partitions: Partitioning, alive: Array) -> None:
         """It has keys, and no numbers of partitions."""
 
-    def held_strings(self) -> Iterable[Any]:
+    def held_strings(self) -> Iterable[Array]:
         """It has strings, and no codes."""
         return ()
 
-    def renumber_strings(self, number: Any) -> None:
+    def renumber_strings(self, number: Array) -> None:
         """It has strings, and no codes."""
 
     def change_plan(self, choice: PlanSpec) -> bool:
         """Runs are of no other plan."""
         return False
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[StateFacts, list[Array]]:
         """Runs as the moves that they made and the positions of their events: they are made again from those."""
         partitions = [
             {
@@ -340,7 +341,7 @@ class Interpreted:
         moves = [waiting.wait.others.index(move) for move in waiting.may_move]
         return [self.dump_run(waiting.run), number, waiting.may_take, moves]
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:
         """Make the runs again."""
         kept, base = rows.kept, rows.base
         events = [replace(e, row=base + e.row, position=base + e.row) for e in read_rows(kept, self.query.schema)]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
 
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.interpreted import Interpreted
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.machines.written_values import read, written
 from cepheid.engine.matches.made_matches import made_matches
@@ -17,6 +16,7 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.front.cesar.linear import amount_of
 from cepheid.front.cesar.result import algebra_in
 from cepheid.front.runnable import Runnable
+from cepheid.kernel.arrays import Array
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.plan.spec import AUTOMATON
 from cepheid.reference.event_automata import EventRunner, Instance
@@ -107,7 +107,7 @@ class InterpretedAlgebra(WithoutCodes):
         """An estimate: Python objects are not counted one by one."""
         return 600 * self.runs
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[StateFacts, list[Array]]:
         """Instances by their keys, states and attributes."""
         partitions = [
             [
@@ -118,7 +118,7 @@ class InterpretedAlgebra(WithoutCodes):
         ]
         return {"algebra": partitions}, []
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:
         """Take up a state that was dumped."""
         states = self.runner.automaton.states
         for key, saved in facts["algebra"]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.interpreted import Interpreted
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.without_codes import WithoutCodes
 from cepheid.engine.machines.written_values import read, written
 from cepheid.engine.matches.match_table import MatchTable, from_matches
 from cepheid.front.automata.bound import automaton_in
 from cepheid.front.runnable import Runnable
+from cepheid.kernel.arrays import Array
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.nodes import Fires
 from cepheid.plan.spec import AUTOMATON
@@ -117,7 +117,7 @@ class InterpretedAutomaton(WithoutCodes):
         """An estimate: Python objects are not counted one by one."""
         return 400 * self.runs
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[StateFacts, list[Array]]:
         """Runs by their states, their registers, and the positions of their first events."""
         partitions = [
             {
@@ -133,7 +133,7 @@ class InterpretedAutomaton(WithoutCodes):
         ]
         return {"lanes": partitions}, []
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:
         """Take up a state that was dumped."""
         base = rows.base
         kept = read_rows(rows.kept, self.query.schema)

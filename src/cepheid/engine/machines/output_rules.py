@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.matches.choice import Choice, KeptEvents, Open
 from cepheid.engine.matches.having import keep_having
 from cepheid.engine.matches.match_table import MatchTable
@@ -67,11 +67,11 @@ class OutputRules:
         self.choice.forget(needed, clock if needed is None else oldest())
         return needed
 
-    def dump(self) -> Any:
+    def dump(self) -> StateFacts | None:
         """As JSON."""
         return None if self.choice is None else self.choice.dump()
 
-    def load(self, saved: Any) -> None:
+    def load(self, saved: StateFacts) -> None:
         """From JSON."""
         if self.choice is not None:
             self.choice.load(saved)

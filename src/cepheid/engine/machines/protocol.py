@@ -11,8 +11,12 @@ from cepheid.engine.encoding.batch import Batch
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
 from cepheid.engine.matches.matches import Matches
+from cepheid.kernel.arrays import Array
 from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import PlanSpec
+
+StateFacts = dict[str, Any]
+"""What a header says of the state of a machine, as JSON."""
 
 
 class KeptRows(Protocol):
@@ -93,23 +97,23 @@ class Machine(Protocol):
     def compact(self, watermark: int) -> int | None:
         """Let go of what no match to come can need; the first event that one can have among those so far."""
 
-    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Array]]:
         """For each way in which it has split the stream: which partitions it needs."""
 
-    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+    def keep_partitions(self, partitions: Partitioning, alive: Array) -> None:
         """Partitions that nobody needs are given up; the others are numbered anew, in order."""
 
-    def held_strings(self) -> Iterable[Any]:
+    def held_strings(self) -> Iterable[Array]:
         """The codes of strings that it needs."""
 
-    def renumber_strings(self, number: Any) -> None:
+    def renumber_strings(self, number: Array) -> None:
         """Strings have other codes from then on: `number` has the new one of each."""
 
     def state_bytes(self) -> int:
         """How much the state takes."""
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[StateFacts, list[Array]]:
         """The state: facts for a header, and flat arrays."""
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:
         """Take up a state that was dumped."""

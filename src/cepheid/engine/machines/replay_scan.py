@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from cepheid.engine.matches.graph_matches import GraphMatches
 from cepheid.engine.matches.match_table import MatchTable
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventArray, EventFact
+from cepheid.kernel.arrays import Array
 from cepheid.kernel.compile import library_kernel
 from cepheid.kernel.stretches import SKIPPED
 
@@ -30,7 +30,7 @@ BESIDE = (
     "copy_matches", "free_lists",
 )  # fmt: skip
 """What is called with every part of a stream: no push waits until it is compiled."""
-Columns = dict[str, Any]
+Columns = dict[str, Array]
 """Arrays of events as the scan reads them, by the names of its parameters."""
 
 
@@ -51,7 +51,7 @@ class ReplayScan:
 
     # Partitioning.
 
-    def new_partitions(self, count: int) -> Any:
+    def new_partitions(self, count: int) -> Array:
         """Partitions that have no runs."""
         taken = self._free[len(self._free) - min(count, len(self._free)) :]
         del self._free[len(self._free) - len(taken) :]
@@ -59,7 +59,7 @@ class ReplayScan:
         self._partitions += len(fresh)
         return np.array([*taken, *fresh], np.int64)
 
-    def clear(self, partitions: Any) -> None:
+    def clear(self, partitions: Array) -> None:
         """End the runs of some partitions, which may be used again."""
         if len(partitions):
             self.scan.state.clear_partitions(partitions)
@@ -85,7 +85,9 @@ class ReplayScan:
                     columns[wanted.array.name] = read(batch, errors)
         return columns, errors
 
-    def run(self, events: Any, partitions: Any, times: Any, skip: Any, columns: Columns, errors: Errors) -> Any:
+    def run(
+        self, events: Array, partitions: Array, times: Array, skip: Array, columns: Columns, errors: Errors
+    ) -> Array:
         """Scan events, given by their numbers, each in a partition.
 
         skip: where to go on after an event that leaves its partition without runs; 0: at the next one.
@@ -102,15 +104,14 @@ class ReplayScan:
         scan.state.fit(self._partitions)
         scan.run(arrays, self.tape.size, oldest, 0, len(events), errors, self._make_room)
         self.tape.add(events)
-        scan.count(len(events))
         return quiet
 
     def _make_room(self, stuck: bool) -> None:
         self.scan.make_room(stuck=stuck, collect=self._collect)
 
     def _argument(
-        self, wanted: EventArray, partitions: Any, times: Any, skip: Any, quiet: Any, columns: Columns
-    ) -> Any:
+        self, wanted: EventArray, partitions: Array, times: Array, skip: Array, quiet: Array, columns: Columns
+    ) -> Array:
         match wanted.holds:
             case EventFact.PARTITION:
                 return partitions.astype(np.uint32)
@@ -166,7 +167,7 @@ class ReplayScan:
         self.scan.state.end_old_runs(oldest)
         self.scan.state.collect(oldest)
 
-    def shorten(self, number: Any = None) -> None:
+    def shorten(self, number: Array = None) -> None:
         """Drop events from the tape that no run has. number: the new number of each event, if they have others."""
         self.tape.keep(self.scan.state.renumber_events())
         if number is not None:

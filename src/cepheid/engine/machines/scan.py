@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,11 @@ from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.machines.batch_pieces import BatchPieces
 from cepheid.engine.machines.kernel_input import KernelInput, as_lists
 from cepheid.engine.machines.policy import CompilePolicy, Policy
+from cepheid.engine.machines.protocol import StateFacts
 from cepheid.engine.matches.graph import MatchGraph
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arguments import EventFact
+from cepheid.kernel.arrays import Array
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.scan.kernel import ScanKernel
 from cepheid.kernel.scan.state import MOST_NODES, ScanState
@@ -67,7 +68,9 @@ class Scan:
     def _take_kernel(self) -> None:
         kernel_for = self.compiled.tracked_scan if self._tracked else self.compiled.scan
         self.kernel: ScanKernel = kernel_for(self.input.nullable)
+        self._function: Callable[..., int] | None = None  # the kernel as it runs, once it was called
         self.kernels: Sequence[Compilable] = (self.kernel.code, *self._more)
+        self.waits = any(pool.waits for pool in self.kernel.pools)  # for what must be absent
         # What it reads, and `[attr]`: where that is NULL, an event is in no match.
         self.columns = (*self.kernel.columns, *self.input.partitions.agreed)
 
@@ -95,12 +98,6 @@ class Scan:
 
     # Plain or compiled.
 
-    def count(self, events: int) -> None:
-        """Count the work of some events: each run that one meets is work, whether or not it is tested."""
-        self.work += events
-        if self._may_compile and not self.native:
-            self.work += events * (self.state.runs // max(1, self.state.partitions))
-
     def consider(self, events: int) -> None:
         """Go native if that pays: for what was done already, and for the events that are known to come."""
         if self.policy.pays(self.kernels, events, self.work + self.state.tests):
@@ -110,6 +107,7 @@ class Scan:
         """From plain Python to compiled code, from lists to arrays."""
         if not self.native:
             self.native = True
+            self._function = None
             self.state.to_native()
 
     def change_kernel(self) -> None:
@@ -121,42 +119,84 @@ class Scan:
 
     def feed(self, batch: Batch, make_room: Callable[[bool], None]) -> None:
         """Run a batch. make_room: called where the kernel stops for want of room, with whether it is `stuck`."""
-        check_times(batch.times, self._margin)
+        times = batch.times
+        if self._margin is not None:
+            check_times(times, self._margin)
         if self.input.learns(batch, self.columns):
             self.change_kernel()
+        kernel, size = self.kernel, len(times)
+        if batch.floor is not None:
+            times = np.full(size, batch.floor)  # no run may end because of the time in another partition
+        lists = None if batch.report is not None else self.input.lists(kernel.events, kernel.types, batch)
         errors: Errors = {}
-        arrays = self.input.arrays(self.kernel.events, self.kernel.types, batch, errors)
-        # No run may end because of the time in another partition.
-        times = batch.times if batch.floor is None else np.full(len(batch), batch.floor)
-        self.state.fit(len(self.input.partition_index))
-        size = len(times)
-        if size <= STRIDE and batch.report is None:
+        arrays = self.input.arrays(kernel.events, kernel.types, batch, errors) if lists is None else []
+        partitions = len(self.input.partition_index)
+        if partitions != self.state.partitions:
+            self.state.fit(partitions)
+        if lists is not None:
             if self._may_compile and not self.native:
                 self.consider(size if self.codes.once else 0)
-            self.run(arrays, batch.first, times, 0, size, errors, make_room)
-            self.count(size)
+            arrays = self._as_arrays(lists) if self.native else lists
+            self._advance(arrays, batch.first, times, 0, size, 0, errors, make_room)
+            self.work += size
+            if self._may_compile:
+                self._count_runs(size)
             return
         for begin, end in self.pieces.of(batch, STRIDE, self):
             self.run(arrays, batch.first, times, begin, end, errors, make_room)
-            self.count(end - begin)
+
+    def _as_arrays(self, lists: Sequence[Array]) -> list[Array]:
+        arrays = []
+        for wanted, values in zip(self.kernel.events, lists, strict=True):
+            arrays.append(np.array(values, wanted.array.element.name))
+        return arrays
 
     def run(
         self,
-        arrays: list[Any],
+        arrays: list[Array],
         first: int,
-        times: Any,
+        times: Array,
         begin: int,
         end: int,
         errors: Errors,
         make_room: Callable[[bool], None],
     ) -> None:
         """Run some events, of which the first of the arrays has the id `first`. The state fits their partitions."""
-        kernel, state, given = self.kernel, self.state, arrays
-        offset = 0
+        if self.native:
+            self._advance(arrays, first, times, begin, end, 0, errors, make_room)
+        else:
+            lists = list(as_lists(self.kernel.events, arrays, begin, end))
+            self._advance(lists, first, times, begin, end, begin, errors, make_room)
+            if self._tracked:
+                for wanted, array, values in zip(self.kernel.events, arrays, lists, strict=True):
+                    if wanted.holds is EventFact.QUIET:  # which the kernel writes
+                        array[begin:end] = values
+        self.work += end - begin
+        if self._may_compile:
+            self._count_runs(end - begin)
+
+    def _count_runs(self, events: int) -> None:
+        """Each run that an event meets is work, whether or not it is tested."""
         if not self.native:
-            arrays, offset = list(as_lists(kernel.events, arrays, begin, end)), begin
-        constants = self.input.constants(kernel.constants)
-        function = kernel.code.compiled() if self.native else kernel.code.as_python()
+            self.work += events * (self.state.runs // max(1, self.state.partitions))
+
+    def _advance(
+        self,
+        arrays: list[Array],
+        first: int,
+        times: Array,
+        begin: int,
+        end: int,
+        offset: int,
+        errors: Errors,
+        make_room: Callable[[bool], None],
+    ) -> None:
+        """Call the kernel until it has run the events from `begin` to `end`; arrays begin with that of `offset`."""
+        kernel, state = self.kernel, self.state
+        constants = self.input.constants(kernel.constants) if kernel.constants else ()
+        function = self._function
+        if function is None:
+            function = self._function = kernel.code.compiled() if self.native else kernel.code.as_python()
         at = begin
         while at < end:
             arguments = state.arguments()
@@ -171,10 +211,6 @@ class Scan:
                 make_room(reached == at)  # the kernel has stopped before an event that could make an array overflow
                 self.pieces.report(reached)  # a single event may meet so many runs that it takes long
             at = reached
-        if not self.native and self._tracked:
-            for wanted, array, values in zip(kernel.events, given, arrays, strict=True):
-                if wanted.holds is EventFact.QUIET:  # which the kernel writes
-                    array[begin:end] = values
 
     def make_room(self, *, stuck: bool, collect: Callable[[], None]) -> None:
         """Make room for more runs, nodes and matches. collect: takes the matches out of the store."""
@@ -204,7 +240,7 @@ class Scan:
 
     # Snapshots.
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[StateFacts, list[Array]]:
         """The arrays as they are, and how they are run."""
         facts, arrays = self.state.dump()
         own = {
@@ -215,7 +251,7 @@ class Scan:
         }
         return own | facts, arrays
 
-    def load(self, facts: dict[str, Any], arrays: list[Any]) -> None:
+    def load(self, facts: StateFacts, arrays: list[Array]) -> None:
         """Restore a state; the kernel is that for the same NULLs, and compiled if it was."""
         self.native |= facts["native"] and self.policy.when is not CompilePolicy.NEVER
         self.work = facts["work"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,12 @@ from cepheid.engine.encoding.columns import Unfit
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.machines.forms.form import ResultForm
 from cepheid.engine.machines.policy import CompilePolicy, Policy
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.scan import Scan, TooManyRuns
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.kernel.arrays import Array
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import AUTOMATON, PlanSpec
@@ -110,7 +110,8 @@ class ScanMachine:
     ) -> MatchTable | LazyMatches | Matches:
         """The matches that became certain."""
         state = self.scan.state
-        state.expire(horizon if watermark is None else watermark)
+        if self.scan.waits:
+            state.expire(horizon if watermark is None else watermark)
         if state.ahead is not None:
             state.end_old_runs(self.scan.clock)
         return self.form.emit(watermark, rows)
@@ -135,18 +136,18 @@ class ScanMachine:
         """Drop runs whose window is over at a time."""
         self.scan.state.end_old_runs(max(before, self.scan.clock))
 
-    def end_partitions(self, partitions: Any) -> None:
+    def end_partitions(self, partitions: Array) -> None:
         """End the runs of some partitions."""
         self.scan.state.fit(len(self.scan.input.partition_index))
         self.scan.state.clear_partitions(partitions)
 
-    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Array]]:
         """The partitions that have a run."""
         scan = self.scan
         scan.state.end_old_runs(scan.clock)
         return [(scan.input.partitions, scan.state.held_partitions(scan.clock))]
 
-    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+    def keep_partitions(self, partitions: Partitioning, alive: Array) -> None:
         """Drop some partitions; the others have other places."""
         if partitions == self.scan.input.partitions:
             self.scan.state.keep_partitions(alive)
@@ -157,11 +158,11 @@ class ScanMachine:
         """Drop what no match to come can need."""
         return self.form.compact(watermark)
 
-    def held_strings(self) -> Iterable[Any]:
+    def held_strings(self) -> Iterable[Array]:
         """The codes that runs hold."""
         return self.scan.state.held_strings()
 
-    def renumber_strings(self, number: Any) -> None:
+    def renumber_strings(self, number: Array) -> None:
         """Strings have other codes."""
         self.scan.state.renumber_strings(number)
 
@@ -169,13 +170,13 @@ class ScanMachine:
         """The arrays of the state."""
         return self.scan.state.nbytes()
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[StateFacts, list[Array]]:
         """The arrays, after what is over has been cleared, and the matches that wait."""
         waiting = self.form.dump()
         facts, arrays = self.scan.dump()
         return waiting | facts, arrays
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:
         """Restore a state that was dumped, by either kind of run."""
         self.scan.load(facts, arrays)
         self.form.load(facts)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+
+import numpy as np
 
 from cepheid.engine.encoding.batch import Batch, StreamCodes, check_times
 from cepheid.engine.encoding.event_arrays import Errors
 from cepheid.engine.encoding.partition_times import PartitionTimes
-from cepheid.engine.machines.batch_pieces import PIECE, BatchPieces
+from cepheid.engine.machines.batch_pieces import BatchPieces
 from cepheid.engine.machines.kernel_input import KernelInput, as_lists
 from cepheid.engine.machines.output_rules import OutputRules, oldest_start
 from cepheid.engine.machines.policy import TREE_EFFORT, CompilePolicy, Policy
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.matches.choice import KeptEvents, Open
 from cepheid.engine.matches.join_matches import JoinMatches
 from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable, arranged
 from cepheid.engine.planning.compiled_query import CompiledQuery
+from cepheid.kernel.arrays import Array
 from cepheid.kernel.compile import Compilable
 from cepheid.kernel.join.kernel import JoinKernel
 from cepheid.kernel.join.output import MatchBuffers
@@ -158,27 +160,35 @@ class StackMachine:
 
     def feed(self, batch: Batch) -> None:
         """The next events."""
-        check_times(batch.times, self._margin)
+        if self._margin is not None:
+            check_times(batch.times, self._margin)
         if self.input.learns(batch, self._columns):
             self._change_kernel()
+        storing, types, size = self.kernel.select, self.kernel.types, len(batch.times)
+        lists = None if batch.report is not None else self.input.lists(storing.events, types, batch)
         errors: Errors = {}
-        arrays = self.input.arrays(self.kernel.select.events, self.kernel.types, batch, errors)
-        size = len(batch.times)
-        if size <= PIECE and batch.report is None:
+        if lists is not None:
             if self._may_compile and not self.native:
                 self.consider(size if self.codes.once else 0)
-            self._run(batch, arrays, 0, size, errors)
+            self._run(batch, self._as_arrays(lists) if self.native else lists, 0, size, 0, errors)
             self.work += size
             return
+        arrays = self.input.arrays(storing.events, types, batch, errors)
         for begin, end in self._pieces.of(batch, STRIDE, self):
-            self._run(batch, arrays, begin, end, errors)
+            if self.native:
+                self._run(batch, arrays, begin, end, 0, errors)
+            else:
+                self._run(batch, list(as_lists(storing.events, arrays, begin, end)), begin, end, begin, errors)
             self.work += end - begin
 
-    def _run(self, batch: Batch, arrays: list[Any], begin: int, end: int, errors: Errors) -> None:
-        """Store some events, and make the matches that they complete."""
-        offset = 0
-        if not self.native:
-            arrays, offset = list(as_lists(self.kernel.select.events, arrays, begin, end)), begin
+    def _as_arrays(self, lists: Sequence[Array]) -> list[Array]:
+        arrays = []
+        for wanted, values in zip(self.kernel.select.events, lists, strict=True):
+            arrays.append(np.array(values, wanted.array.element.name))
+        return arrays
+
+    def _run(self, batch: Batch, arrays: list[Array], begin: int, end: int, offset: int, errors: Errors) -> None:
+        """Store some events, and make the matches that they complete; arrays begin with the event of `offset`."""
         for first in range(begin, end, PART):
             last = min(first + PART, end)
             self.state.reserve(last - first, len(self.input.partition_index))
@@ -258,12 +268,12 @@ class StackMachine:
     def end_runs(self, before: int) -> None:
         """There are no runs, and what is stored is cleared by the times of events."""
 
-    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Array]]:
         """The partitions that have an entry."""
         partitions = self.input.partitions
         return [(partitions, self.state.held_partitions())] if partitions.all else []
 
-    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+    def keep_partitions(self, partitions: Partitioning, alive: Array) -> None:
         """Drop some partitions; the others have other places."""
         if partitions == self.input.partitions:
             self.state.keep_partitions(alive)
@@ -279,11 +289,11 @@ class StackMachine:
     def _oldest_start(self) -> int:
         return oldest_start(self.query, self.clock, self._rules)
 
-    def held_strings(self) -> Iterable[Any]:
+    def held_strings(self) -> Iterable[Array]:
         """The codes that entries hold."""
         return self.state.held_strings()
 
-    def renumber_strings(self, number: Any) -> None:
+    def renumber_strings(self, number: Array) -> None:
         """Strings have other codes."""
         self.state.renumber_strings(number)
 
@@ -291,7 +301,7 @@ class StackMachine:
         """The arrays of the state."""
         return self.state.nbytes()
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[StateFacts, list[Array]]:
         """The stacks as they are."""
         facts, arrays = self.state.dump()
         own = {
@@ -305,7 +315,7 @@ class StackMachine:
         }
         return own | facts, arrays
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:
         """Restore a state that was dumped, by either kind of run."""
         self.native |= facts["native"] and self.policy.when is not CompilePolicy.NEVER
         self.work = facts["work"]

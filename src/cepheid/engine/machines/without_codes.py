@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from cepheid.kernel.arrays import Array
 from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import PlanSpec
 
@@ -16,16 +16,16 @@ class WithoutCodes:
         """Runs are of no other plan."""
         return False
 
-    def held_partitions(self) -> Iterable[tuple[Partitioning, Any]]:
+    def held_partitions(self) -> Iterable[tuple[Partitioning, Array]]:
         """It has keys, and no numbers of partitions."""
         return ()
 
-    def keep_partitions(self, partitions: Partitioning, alive: Any) -> None:
+    def keep_partitions(self, partitions: Partitioning, alive: Array) -> None:
         """It has keys, and no numbers of partitions."""
 
-    def held_strings(self) -> Iterable[Any]:
+    def held_strings(self) -> Iterable[Array]:
         """It has strings, and no codes."""
         return ()
 
-    def renumber_strings(self, number: Any) -> None:
+    def renumber_strings(self, number: Array) -> None:
         """It has strings, and no codes."""

@@ -1,4 +1,23 @@
-"""The match store as a graph, and the enumeration of its matches in parts."""
+"""The match store as a graph, and the enumeration of its matches in parts.
+
+Runs that share a beginning share its nodes. Of SEQ(A a, B b, C c) and the events a1 a2 b3 b4 c5, the store has four
+nodes and one match, which stand for the four matches that there are:
+
+    match: word c5, root 3
+
+    3: b4 -- next --> 1: a2 -- alt --> 0: a1
+       |                 ^
+      alt                |
+       v                 |
+    2: b3 -- next -------+
+
+A path goes from the root of a match to its first event. At a node it takes the event and goes on at `next`, with what
+came before; or it goes to `alt` instead, where the other ways to the same place are. It ends where there is no `next`:
+c5 b4 a2, c5 b4 a1, c5 b3 a2, c5 b3 a1. A node without an event joins two others.
+
+`max` is the youngest start of all paths from a node: 2 of the nodes 1 to 3, and 1 of node 0. What is behind `alt` is
+never younger. So where `max` is less than the `low` of a match, the oldest start in its window, nobody looks further.
+"""
 
 from __future__ import annotations
 

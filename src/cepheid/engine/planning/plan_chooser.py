@@ -98,17 +98,17 @@ class PlanChooser:
 
     def see(self, batch: Batch) -> None:
         """Count the events of a batch that was fed, and keep the last ones for the next sample."""
-        self._events += len(batch)
-        if self._rests(2 * LOOK):
+        events, count = batch.events, len(batch.times)
+        self._events += count
+        if self.choice.way is PlanKind.TREE and self._rests(2 * LOOK):
             return
-        events = batch.events
-        if events.num_rows > 64 * LOOK:  # a copy, lest all of a large batch is kept
-            last = np.arange(events.num_rows - LOOK, events.num_rows)
+        if count > 64 * LOOK:  # a copy, lest all of a large batch is kept
+            last = np.arange(count - LOOK, count)
             taken = events.take(last) if isinstance(events, Reordered) else as_table(events).take(from_numpy(last))
             self._recent, self._rows = deque([taken]), LOOK
             return
         self._recent.append(events)
-        self._rows += events.num_rows
+        self._rows += count
         while self._rows - self._recent[0].num_rows >= LOOK:
             self._rows -= self._recent.popleft().num_rows
 

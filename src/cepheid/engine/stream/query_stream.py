@@ -99,7 +99,11 @@ class QueryStream:
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
         """
         self.base = self.stream.base
-        matches = self.emit(now, horizon)
+        machine, chooser = self.machine, self._chooser
+        if machine is None or (chooser is not None and chooser.considers):
+            matches = self.emit(now, horizon)
+        else:
+            matches = machine.settle(now, self.stream, horizon)
         if matches is NONE:
             return self._nothing
         if isinstance(matches, Matches):

@@ -45,8 +45,10 @@ def select(
     There is room for them; afterwards `state.failed` says whether a condition could not be computed.
     """
     function = state.kernel.select
-    given = zip(function.events, events, strict=True)
-    types = next((len(array) for one, array in given if one.holds is EventFact.TYPES), 0)
+    types = 0
+    for wanted, array in zip(function.events, events, strict=True):
+        if wanted.holds is EventFact.TYPES:
+            types = len(array)
     numbers = {I.name: begin, END.name: end, BASE.name: base, TYPES.name: types}
     _call(function, state, load, constants, numbers, events)
 
@@ -90,8 +92,10 @@ def construct(
 
 def put_aside(state: StackState, output: MatchBuffers) -> None:
     """The matches that were written last are part of the output."""
-    output.put_aside(int(state.cells[FOUND]))
-    state.cells[FOUND] = 0
+    matches = int(state.cells[FOUND])
+    if matches:
+        output.put_aside(matches)
+        state.cells[FOUND] = 0
 
 
 def group(state: StackState, load: Load, constants: Arguments, first: int) -> int:
@@ -112,9 +116,11 @@ def _call(
     events: Sequence[Array] = (),
     output: Sequence[Array] = (),
 ) -> int:
-    given = [numbers[number.name] for number in function.numbers]
+    arguments = []
+    for number in function.numbers:
+        arguments.append(numbers[number.name])
     return int(
         load(function.code)(
-            *given, *constants(function.constants), *events, *state.arguments(function), *output, state.cells
+            *arguments, *constants(function.constants), *events, *state.arguments(function), *output, state.cells
         )
     )

@@ -40,6 +40,10 @@ class StackState:
         self._fitted: int | None = None  # partitions for which there is room; None: it is not known
         self._spare = 0  # events for which there is room, wherever they go
         self._pins: dict[str, Pins] = {}
+        self._component_cells = [COUNTS + stack for stack in join.positive]
+        last = join.members(join.groups - 1)
+        # The stack of the one event that ends a sequence, where nothing waits for an absence after it.
+        self._last = last[0] if len(last) == 1 and not join.waits else None
 
     # Arrays.
 
@@ -49,8 +53,12 @@ class StackState:
 
     def reserve(self, events: int, partitions: int) -> None:
         """Room for so many more events, in so many partitions."""
-        self.partitions = partitions
-        if rounded(partitions) != self._fitted or events > self._spare:
+        if partitions != self.partitions or self._fitted is None:
+            self.partitions = partitions
+            fits = rounded(partitions) == self._fitted
+        else:
+            fits = True
+        if not fits or events > self._spare:
             self._fitted = rounded(partitions)
             counts = self._counts()
             for wanted in self.kernel.select.state:
@@ -117,8 +125,10 @@ class StackState:
 
         For machine code they are pinned.
         """
-        state = [self.arrays[name] for name in function.state_names]
-        arrays = state + [self.work[name] for name in function.work_names]
+        arrays = [
+            *map(self.arrays.__getitem__, function.state_names),
+            *map(self.work.__getitem__, function.work_names),
+        ]
         return self._pins.setdefault(function.code.function.name, Pins()).pin(arrays) if self.native else arrays
 
     def change_kernel(self, kernel: JoinKernel) -> None:
@@ -162,12 +172,12 @@ class StackState:
     @property
     def entries(self) -> int:
         """How many events are stored."""
-        return sum(self.count(stack.number) for stack in self.stacks)
+        return int(sum(self.cells[COUNTS : COUNTS + len(self.stacks)]))
 
     @property
     def complete(self) -> bool:
         """Whether there is an event for every component."""
-        return all(self.count(x) for x in self.join.positive)
+        return 0 not in map(self.cells.__getitem__, self._component_cells)
 
     @property
     def failed(self) -> int | None:
@@ -214,9 +224,8 @@ class StackState:
 
     def drop_used(self) -> None:
         """The event that ends a sequence has had all its matches by now."""
-        last = self.join.members(self.join.groups - 1)
-        if len(last) == 1 and not self.join.waits:
-            self.cells[COUNTS + last[0]] = 0
+        if self._last is not None:
+            self.cells[COUNTS + self._last] = 0
 
     def drop_certain(self, until: int) -> None:
         """First events whose windows were over at a time have had all their matches."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.machines.output_rules import OutputRules, oldest_start
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.scan import Scan, TooManyRuns
 from cepheid.engine.matches.choice import KeptEvents, Key, Open
 from cepheid.engine.matches.graph_choice import GraphChoice
@@ -197,13 +196,13 @@ class EventForm:
         oldest = oldest_start(self.scan.query, self.scan.clock, self.rules)
         return min(oldest, self.scan.state.oldest_start()) if oldest > NEVER else NEVER
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> StateFacts:
         """Clear what is over; the matches that wait for others."""
         self.collect()
         assert not any(map(len, self._collected))
         self.scan.state.collect(self.scan.clock)
         return {"chosen": self.rules.dump()}
 
-    def load(self, facts: dict[str, Any]) -> None:
+    def load(self, facts: StateFacts) -> None:
         """Restore the matches that waited."""
         self.rules.load(facts["chosen"])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.scan import Scan
 from cepheid.engine.matches.match_table import LazyMatches, MatchTable
 from cepheid.engine.matches.matches import Matches
@@ -38,8 +38,8 @@ class ResultForm(Protocol):
     def compact(self, watermark: int) -> int | None:
         """Drop what no match to come can need; the first event that one can have among those so far."""
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> StateFacts:
         """Prepare the state of the scan to be written down, and return what there is besides."""
 
-    def load(self, facts: dict[str, Any]) -> None:
+    def load(self, facts: StateFacts) -> None:
         """Restore what was dumped, after the scan."""

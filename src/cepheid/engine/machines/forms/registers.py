@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.scan import Scan
 from cepheid.engine.machines.written_values import read, written
 from cepheid.engine.matches.match_table import NONE, MatchTable, concatenate
 from cepheid.engine.matches.register_matches import KEPT, RegisterMatches, pairs
 from cepheid.errors import EvaluationError
 from cepheid.front.automata.bound import BoundSlot, automaton_in
+from cepheid.kernel.arrays import Array
 from cepheid.kernel.compile import library_function
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.nodes import Fires
@@ -62,6 +63,8 @@ class RegisterForm:
 
     def emit(self, watermark: int | None, rows: KeptRows) -> MatchTable:
         """The matches that became certain, given all events before a time (None: all)."""
+        if watermark is not None and not self._collected and not self.scan.state.matches:
+            return NONE
         matches = self.enumerated()
         if watermark is None:
             self.scan.release()
@@ -94,7 +97,7 @@ class RegisterForm:
         registers = [self._register(k, slot.type.kind, owners) for k, slot in enumerate(self._slots)]
         return pairs(rows, (*registers, from_numpy(waited[owners])))
 
-    def _starts(self) -> tuple[Any, Any]:
+    def _starts(self) -> tuple[Array, Array]:
         """Where each match can begin, as words, and the numbers of the matches."""
         state, native = self.scan.state, self.scan.native
         nodes, matches = state.store()
@@ -117,7 +120,7 @@ class RegisterForm:
         starts, owners = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return starts, owners
 
-    def _register(self, number: int, kind: Kind, owners: Any) -> pa.Array:
+    def _register(self, number: int, kind: Kind, owners: Array) -> pa.Array:
         """A field of the registers of matches, in the form in which expressions have it."""
         state = self.scan.state
         name, count = f"match_given_{number}", state.matches
@@ -146,7 +149,7 @@ class RegisterForm:
         self._emitted = {key for key in self._emitted if first is not None and key[0] >= first}
         return first
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> StateFacts:
         """Clear what is over; the matches that may come again."""
         self.collect()
         assert not any(map(len, self._collected))
@@ -154,6 +157,6 @@ class RegisterForm:
         known = [[first, last, *map(written, register)] for first, last, *register in self._emitted]
         return {"chosen": None, "before": sorted(known, key=repr)}
 
-    def load(self, facts: dict[str, Any]) -> None:
+    def load(self, facts: StateFacts) -> None:
         """Restore the matches that may come again."""
         self._emitted = {(first, last, *map(read, register)) for first, last, *register in facts["before"]}

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
 from cepheid.automaton.algebra import BEGAN, ENDED, given
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.machines.protocol import KeptRows
+from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.scan import Scan
 from cepheid.engine.matches.made_matches import ScanResults, joined, once
 from cepheid.engine.matches.match_table import NONE, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.front.cesar.linear import amount_of
 from cepheid.front.cesar.result import algebra_in
+from cepheid.kernel.arrays import Array
 from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.pattern.lints.subsets import too_many_runs
 
@@ -59,13 +58,15 @@ class ValueForm:
 
     def emit(self, watermark: int | None, rows: KeptRows) -> MatchTable | Matches:
         """The results so far: an event that is to come ends later."""
+        if watermark is not None and not self._collected and not self.scan.state.matches:
+            return NONE
         self.collect()
         results, self._collected = self._collected, []
         if watermark is None:
             self.scan.release()
         return once(self.scan.query, joined(results)) if results else NONE
 
-    def _field(self, name: str) -> tuple[Any, Any]:
+    def _field(self, name: str) -> tuple[Array, Array]:
         """What results have of a register, and where that is NULL."""
         count, arrays = self.scan.state.matches, self.scan.state.arrays
         flags = arrays.get(f"match_null_{name}")
@@ -96,10 +97,10 @@ class ValueForm:
             self.scan.state.end_runs_from("start", watermark - self._longest)
         return None
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> StateFacts:
         """Results that were not asked for are in the state of the scan."""
         assert not self._collected
         return {"chosen": None}
 
-    def load(self, facts: dict[str, Any]) -> None:
+    def load(self, facts: StateFacts) -> None:
         """There is nothing besides the state of the scan."""
