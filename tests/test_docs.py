@@ -1,4 +1,4 @@
-"""What the documents show is what comes out, and their links lead somewhere."""
+"""The examples of the documents print what they show, and links lead somewhere."""
 
 import doctest
 import re
@@ -67,7 +67,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
 def test_that_the_words_are_those_of_the_field(page: Path) -> None:
-    assert [found[0] for found in OUT.finditer(prose(page))] == []
+    assert [word[0] for word in OUT.finditer(prose(page))] == []
 
 
 def test_that_every_page_is_in_the_contents() -> None:
@@ -109,11 +109,11 @@ def test_that_errors_are_examples_of_their_codes() -> None:
         code: re.findall(r"^```\w+\n(.*?)^```", text.split("\n## ")[0], re.DOTALL | re.MULTILINE)
         for code, text in zip(entries[::2], entries[1::2], strict=True)
     }
-    assert [code for code, found in blocks.items() if not any(code in block for block in found)] == []
+    assert [code for code, examples in blocks.items() if not any(code in example for example in examples)] == []
 
 
 def test_that_the_summary_of_figures_is_in_the_figures() -> None:
-    """Each number that docs/figures.md tells is one that the bench wrote into the page that is linked beside it."""
+    """Each number in docs/figures.md is one that the bench wrote into the page that is linked beside it."""
     pages = runpy.run_path(str(DOCS / "extensions" / "pages.py"))["SHOWN"]
     rows = re.findall(
         r"^\| [^|]+\? \| ([^|]+) \| \[[^]]+\]\((figures/\w+)\.md\) \|$", read(DOCS / "figures.md"), re.MULTILINE

@@ -34,12 +34,12 @@ def chromium() -> Iterator[Browser]:
 def page(chromium: Browser) -> Iterator[Page]:
     """A window that may read the files of the site, and nothing else."""
     context = chromium.new_context(viewport={"width": 390, "height": 844})
-    asked: list[str] = []
+    addresses: list[str] = []
     page = context.new_page()
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("request", lambda request: addresses.append(request.url))
     yield page
     context.close()
-    assert [address for address in asked if not address.startswith((SITE.as_uri(), "data:"))] == []
+    assert [address for address in addresses if not address.startswith((SITE.as_uri(), "data:"))] == []
 
 
 def opened(page: Page, name: str) -> Page:
@@ -48,7 +48,7 @@ def opened(page: Page, name: str) -> Page:
 
 
 @pytest.mark.parametrize(
-    ("asked", "first"),
+    ("query", "first"),
     [
         ("CEP301", "errors.html#cep301"),
         ("late events", "sessions.html#late-events"),
@@ -57,8 +57,8 @@ def opened(page: Page, name: str) -> Page:
         ("slider", "studio.html"),
     ],
 )
-def test_the_first_result_of_a_search(page: Page, asked: str, first: str) -> None:
-    page.goto((SITE / "search.html").as_uri() + f"?q={asked}")
+def test_the_first_result_of_a_search(page: Page, query: str, first: str) -> None:
+    page.goto((SITE / "search.html").as_uri() + f"?q={query}")
     result = page.locator("ul.search > li a").first
     result.wait_for()
     assert (result.get_attribute("href") or "").split("?")[0] == first
@@ -100,10 +100,10 @@ def test_that_the_tutorial_can_be_pasted_into_a_prompt(page: Page, monkeypatch: 
     monkeypatch.setattr(console, "write", written.append)
     for line in "".join(blocks).split("\n"):
         console.push(line)
-    raised, told = (
+    raised, described = (
         re.findall(r"^cepheid\.errors\.\w+: (?:error )?(CEP\d+)", text, re.MULTILINE)
         for text in ("".join(written), shown)
     )
-    assert raised == told
+    assert raised == described
     assert "SyntaxError" not in "".join(written)
     assert [match["card"] for match in names["found"]] == ["c023", "c013", "c003"]

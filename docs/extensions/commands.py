@@ -13,7 +13,7 @@ from cepheid.cli import main
 
 
 def paragraphs(text: str) -> Iterator[str]:
-    """The help of a command as Markdown: paragraphs, and what stands after \\b as it is."""
+    """Yield the help of a command as Markdown: paragraphs, and text after \\b as it is."""
     for part in re.split(r"\n\s*\n", text.strip(" \n")):
         if "\b" in part:
             first, *rest = part.replace("\b", "").strip(" \n").splitlines()
@@ -24,23 +24,23 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def table(rows: list[tuple[str, str]]) -> Iterator[str]:
-    """Options and what they do."""
+    """Yield a table of options."""
     yield "| option | |\n|---|---|"
-    for name, said in rows:
-        yield f"| `{name}` | {said} |"
+    for name, text in rows:
+        yield f"| `{name}` | {text} |"
     yield ""
 
 
 def described(name: str, command: click.Command) -> Iterator[str]:
-    """A command: how it is called, its help, its options."""
+    """Yield the usage of a command, its help and its options."""
     context = click.Context(command, info_name=name)
     usage = " ".join(command.collect_usage_pieces(context))
     yield f"## {name}\n"
     yield f"```text\n{name} {usage}\n```\n"
     yield from paragraphs(command.help or "")
     options = [option for option in command.params if isinstance(option, click.Option)]
-    records = [found for option in options if (found := option.get_help_record(context))]
-    yield from table([(flags.replace("|", "\\|"), said.replace("|", "\\|")) for flags, said in records])
+    records = [record for option in options if (record := option.get_help_record(context))]
+    yield from table([(flags.replace("|", "\\|"), text.replace("|", "\\|")) for flags, text in records])
 
 
 class Commands(SphinxDirective):

@@ -5,8 +5,8 @@ import re
 
 from sphinx.application import Sphinx
 
-# Users get these from a call and never make one, so that how they are made is not for them.
-GIVEN = {
+# Users get these from a call and never make one, so their constructors are not shown.
+RETURNED = {
     f"cepheid.{name}"
     for name in (
         "Automaton",
@@ -28,30 +28,30 @@ ARGUMENT = re.compile(r"([a-z]\w*(?:, [a-z]\w*)*): (.+)")
 
 
 def with_arguments(lines: list[str], names: set[str] | None) -> list[str]:
-    """Lines that tell of arguments, as a list. names: those that there are; None: any, as with `**options`.
+    """Make a list of the lines that describe arguments. names: the arguments; None: any name, as with `**options`.
 
     >>> with_arguments(["Cut.", "", "at: where, a", "    number.", "by: how."], {"at", "by"})
     ['Cut.', '', '- **at**: where, a', '  number.', '- **by**: how.', '']
     """
-    made: list[str] = []
+    listed: list[str] = []
     inside = False
     for line in lines:
-        found = ARGUMENT.fullmatch(line)
-        if found and (names is None or set(found[1].split(", ")) <= names):
-            if not inside and made and made[-1]:
-                made.append("")
-            made.append(f"- **{found[1]}**: {found[2]}")
+        argument = ARGUMENT.fullmatch(line)
+        if argument and (names is None or set(argument[1].split(", ")) <= names):
+            if not inside and listed and listed[-1]:
+                listed.append("")
+            listed.append(f"- **{argument[1]}**: {argument[2]}")
             inside = True
         elif inside and line.strip():
-            made.append("  " + line.strip())
+            listed.append("  " + line.strip())
         else:
             inside = False
-            made.append(line)
-    return made if not inside else [*made, ""]
+            listed.append(line)
+    return listed if not inside else [*listed, ""]
 
 
 def names_of(thing: object) -> set[str] | None:
-    """The names of the arguments of a function or a class, and of the fields and methods of the latter."""
+    """Return the arguments of a function or a class, and the fields and methods of the latter."""
     fields = set(getattr(thing, "__annotations__", ()))
     if inspect.isclass(thing):
         fields |= set(dir(thing))
@@ -64,15 +64,15 @@ def names_of(thing: object) -> set[str] | None:
 
 
 def process(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
-    """Change a docstring in its place."""
+    """Change a docstring in place."""
     lines[:] = with_arguments(lines, names_of(thing))
 
 
 def signature(
-    app: Sphinx, what: str, name: str, thing: object, options: object, given: str | None, returned: str | None
+    app: Sphinx, what: str, name: str, thing: object, options: object, arguments: str | None, returns: str | None
 ) -> tuple[str | None, str | None]:
-    """The signature of a thing, unless it is one that is only given."""
-    return ("", "") if name in GIVEN else (given, returned)
+    """Return the signature, without that of classes that users never call."""
+    return ("", "") if name in RETURNED else (arguments, returns)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

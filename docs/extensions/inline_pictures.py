@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parents[1] / "pictures"
 
 
 def inlined(svg: str, description: str) -> str:
-    """A picture as a part of a page. The box scrolls where a phone is narrower than the picture.
+    """Wrap a picture for a page. The box scrolls where a phone is narrower than the picture.
 
     >>> inlined("<svg/>", 'two "tags"')
     '<div class="picture" role="img" aria-label="two &quot;tags&quot;"><svg/></div>'
@@ -29,7 +29,7 @@ class InlinePictures(SphinxTransform):
     default_priority = 500
 
     def apply(self, **options: object) -> None:
-        """Do so in one page."""
+        """Replace the pictures of one page."""
         for image in list(self.document.findall(nodes.image)):
             path = (Path(self.env.doc2path(self.env.docname)).parent / image["uri"]).resolve()
             if path.parent == FOLDER and path.suffix == ".svg":

@@ -36,7 +36,7 @@ LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(#[^)\s]*)?(?=\))")
 
 
 def on_the_site(text: str, file: Path, page: Path) -> str:
-    """The text of a file as that of a page: its links lead from where the page is.
+    """Rewrite the links of a file so that they lead to the same places from a page.
 
     >>> on_the_site("[many](many.md#on-spark)", ROOT / "bench" / "x.md", DOCS / "figures.md")
     '[many](figures/many.md#on-spark)'
@@ -46,20 +46,20 @@ def on_the_site(text: str, file: Path, page: Path) -> str:
     '[](data.md)'
     """
 
-    def led(found: re.Match[str]) -> str:
-        target = (file.parent / found[1]).resolve()
+    def from_page(link: re.Match[str]) -> str:
+        target = (file.parent / link[1]).resolve()
         if not target.exists():
-            return found[0]
-        return Path(os.path.relpath(PAGES.get(target, target), page.parent)).as_posix() + (found[2] or "")
+            return link[0]
+        return Path(os.path.relpath(PAGES.get(target, target), page.parent)).as_posix() + (link[2] or "")
 
     pieces = re.split(f"({CODE.pattern})", text, flags=CODE.flags)
     return "".join(
-        piece if CODE.fullmatch(piece) else NAMED_BY_FILE.sub("[]", LINK.sub(led, piece)) for piece in pieces
+        piece if CODE.fullmatch(piece) else NAMED_BY_FILE.sub("[]", LINK.sub(from_page, piece)) for piece in pieces
     )
 
 
 def show(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Put the text of the file in the place of the page that stands for it."""
+    """Replace a page that only links to a file by the text of that file."""
     page = DOCS / f"{docname}.md"
     file = SHOWN.get(docname, page)
     if file != page:
