@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -279,7 +280,10 @@ def imported(module: ast.Module, name: str) -> dict[str, str]:
 
 def questions(path: Path) -> list[int]:
     """The lines of a file that ask which language a query is of."""
-    module = ast.parse(path.read_text("utf-8"))
+    text = path.read_text("utf-8")
+    if not any(name in text for name in (*PARTS_OF_ONE_LANGUAGE, "Language", *(c.__name__ for c in OF_ONE_LANGUAGE))):
+        return []
+    module = ast.parse(text)
     names = imported(module, ".".join(path.relative_to(ROOT / "src").with_suffix("").parts))
     classes = {f"{c.__module__}.{c.__qualname__}" for c in OF_ONE_LANGUAGE}
 
@@ -320,3 +324,60 @@ def test_that_few_places_ask_for_the_language_of_a_query() -> None:
     asked = {str(path.relative_to(ROOT)): questions(path) for path in sorted((ROOT / "src").rglob("*.py"))}
     places = [f"{path}:{line}" for path, lines in asked.items() for line in lines]
     assert len(places) <= QUESTIONS, "\n".join(places)
+
+
+@cache
+def tables_of_languages() -> dict[str, set[str]]:
+    """The tables that are keyed by the language, by file and name: the languages that each has an entry for."""
+    tables: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        text = path.read_text("utf-8")
+        for node in ast.parse(text).body if "Language" in text else ():
+            match node:
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.Dict(keys=keys)):
+                    if re.match(r"Mapping\[(tree\.)?Language\b", ast.unparse(annotation)):
+                        languages = {key.attr for key in keys if isinstance(key, ast.Attribute)}
+                        tables[f"{path.relative_to(ROOT / 'src' / 'cepheid')}:{name}"] = languages
+    return tables
+
+
+def test_that_each_table_of_languages_has_all_of_them() -> None:
+    tables = tables_of_languages()
+    every = {language.name for language in tree.Language}
+    assert {name: every - languages for name, languages in tables.items() if languages != every} == {}
+    assert tables.keys() >= {"front/fronts.py:FRONTS", "engine/machines/factory.py:KINDS"}
+
+
+def test_that_the_files_that_know_a_new_language_are_written_down() -> None:
+    section = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Adding a query language")[1].split("\n## ")[0]
+    files = {name.split(":")[0] for name in tables_of_languages()}
+    assert {file for file in files if f"`{file}`" not in section} == set()
+
+
+RIGHT_OF_FRONT = ("values", "automaton", "reference", "plan", "kernel", "engine", "diagnosis", "explain", "builder")
+PARTS_OF_TABLES = {
+    *("automaton/own.py", "automaton/as_own.py"),
+    *("engine/machines/factory.py", "engine/planning/lifetimes.py", "engine/planning/many_changes.py"),
+    *("explain/algebra.py", "explain/automata.py", "explain/automaton_graph.py"),
+    *("builder/__init__.py", "builder/algebra.py", "builder/automata.py", "builder/python_values.py"),
+}
+"""The modules right of the front that are about one language, or are the table of them; there may only be fewer."""
+
+
+def test_that_no_room_right_of_the_front_names_a_class_of_one_language() -> None:
+    classes = {f"{c.__module__}.{c.__qualname__}" for c in OF_ONE_LANGUAGE}
+    naming = set()
+    for room in RIGHT_OF_FRONT:
+        for path in sorted((ROOT / "src" / "cepheid" / room).rglob("*.py")):
+            text = path.read_text("utf-8")
+            if not any(c.__name__ in text for c in OF_ONE_LANGUAGE):
+                continue
+            name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
+            module = ast.parse(text)
+            names = imported(module, name)
+            read = {f"{names.get(node.value.id)}.{node.attr}" for node in ast.walk(module)
+                    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)}  # fmt: skip
+            elsewhere = {named for named in (*names.values(), *read) if not named.startswith(f"{name}.")}
+            if classes & elsewhere:
+                naming.add(str(path.relative_to(ROOT / "src" / "cepheid")))
+    assert naming <= PARTS_OF_TABLES

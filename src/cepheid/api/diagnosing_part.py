@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from cepheid.api.diagnosing import parts_of
-from cepheid.diagnosis.arcs import BY_ARCS, follow_arcs
 from cepheid.diagnosis.counting import MISSES
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Miss, Stage, nearest_of
-from cepheid.diagnosis.following import follow
+from cepheid.diagnosis.part_counts import count_part
 from cepheid.diagnosis.tracing import read
 from cepheid.diagnosis.whole_columns import QueryColumns
 from cepheid.engine.encoding.times import ticks
@@ -35,16 +34,10 @@ def diagnose_part(query: Query, table: pa.Table, last: int) -> Diagnosis:
         parts = parts_of(query, table, matches)
     for part in parts:
         events = read(part.query, part.table)
-        if part.query.language in BY_ARCS:
-            arcs, gone_over = follow_arcs(part.name, part.query, events, None)
-            stages += arcs.stages()
-            misses += arcs.kept
-            sampled += gone_over
-            continue
-        counted, runs = follow(part.name, part.query, events, None, last if part.table is table else None)
-        stages += counted.stages()
-        misses += counted.misses()
-        begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
+        counts = count_part(part.name, part.query, events, last if part.table is table else None)
+        stages += counts.stages
+        misses += counts.misses
+        begun, followed, sampled = begun + counts.begun, followed + counts.followed, sampled + counts.sampled
     first = parts[0]
     seen = QueryColumns(first.query, first.table, ticks(first.query.schema, first.table)).seen
     return Diagnosis(seen, count, tuple(stages), (), nearest_of(misses, MISSES), (), begun, followed, sampled, tried=0)

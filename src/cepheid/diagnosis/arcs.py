@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cepheid.diagnosis.counting import MISSES, OutOfBudget
@@ -15,7 +15,6 @@ from cepheid.front.cesar.linear import LinearEdge
 from cepheid.front.cesar.result import algebra_in
 from cepheid.front.runnable import Runnable
 from cepheid.pattern.expressions.nodes import Expression
-from cepheid.pattern.tree.nodes import Language
 from cepheid.pattern.tree.walk import conjuncts
 from cepheid.reference.event_automata import EventRunner, Instance
 from cepheid.reference.own_automata import OwnAutomaton, OwnAutomatonRun, PartitionRuns, instants
@@ -142,9 +141,10 @@ class ArcCounting:
         return (*arcs, Stage(self.name, COMPLETE, ("pattern",), self.accepted, (), {}))
 
 
-def follow_arcs(name: str, query: Runnable, events: Sequence[Event], budget: int | None) -> tuple[ArcCounting, int]:
+def follow_arcs(
+    name: str, query: Runnable, events: Sequence[Event], budget: int | None, by_arcs: ByArcs
+) -> tuple[ArcCounting, int]:
     """Step through the events, partition by partition, as far as the budget goes; how many were read."""
-    by_arcs = BY_ARCS[query.language]
     counting = ArcCounting(name, query, budget, by_arcs)
     read = 0
     try:
@@ -223,7 +223,5 @@ def _depths(query: Runnable) -> dict[str, int]:
     return depths
 
 
-BY_ARCS: Mapping[Language, ByArcs] = {
-    Language.AUTOMATON: ByArcs(_run_arcs, _arcs, _depths),
-    Language.CESAR: ByArcs(_run_edges, _edges, lambda _: {}),
-}
+ARCS = ByArcs(_run_arcs, _arcs, _depths)
+EDGES = ByArcs(_run_edges, _edges, lambda _: {})

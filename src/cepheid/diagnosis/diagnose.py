@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from cepheid.diagnosis.arcs import BY_ARCS, follow_arcs
+from cepheid.diagnosis.arcs import ARCS, EDGES, ByArcs, follow_arcs
 from cepheid.diagnosis.column_hints import absent_types, column_hints, kind_of, needed_types
 from cepheid.diagnosis.counting import MISSES, Counting
 from cepheid.diagnosis.diagnosis import Diagnosis
@@ -26,7 +26,7 @@ from cepheid.diagnosis.written import text_of
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.errors import CepheidWarning
 from cepheid.pattern.expressions import nodes as ex
-from cepheid.pattern.tree.nodes import QueryTree
+from cepheid.pattern.tree.nodes import Language, QueryTree
 from cepheid.values.rows import Event, read_events
 from cepheid.values.scope import sight_of
 
@@ -56,59 +56,98 @@ def diagnose(
     check: Check = lambda: None,
 ) -> Diagnosis:
     """Diagnose each query of a program."""
-    hints = [Hint(warning.code, warning.message, warning.remedy) for warning in warnings]
-    stages: list[Stage] = []
-    misses: list[Miss] = []
-    changes: tuple[Change, ...] = ()
-    of_runs: list[Hint] = []
-    begun = followed = sampled = 0
-    made = {part.name for part in parts[:-1]}
+    findings = _Findings([Hint(warning.code, warning.message, warning.remedy) for warning in warnings])
     for part in parts:
         check()
-        works = bool(part.matches and not parts[-1].matches)  # what is wrong is in another query of the program
         of_columns = column_hints(part.columns, part.matches)
-        hints += [hint for hint in of_columns if not (hint.code == "CEP032" and part is not parts[0])]
-        query = part.columns.query
+        findings.hints += [hint for hint in of_columns if not (hint.code == "CEP032" and part is not parts[0])]
         events = _events(part.columns, EVENTS if sample == "auto" else _number(sample))
+        check()
         budget = BUDGET if sample == "auto" else None
-        check()
-        if query.language in BY_ARCS:
-            arcs, read = follow_arcs(part.name, query, events, budget)
-            stages += arcs.stages()
-            misses += arcs.kept
-            sampled += read
-            of_runs += arc_hints(arcs) if not part.matches else ()
-            continue
-        counted, runs = follow(part.name, query, events, budget, check=check)
-        stages += counted.stages()
-        misses += () if works else counted.misses()
-        begun, followed, sampled = begun + runs.begun, followed + runs.followed, sampled + len(events)
-        check()
-        if part.matches:
-            hints += () if works else surplus_hints(part.written, counted, part.columns, part.matches, part.count)
-            continue
-        hints += absent_types(part.columns, made)
-        hints += _unseen(part, events)
-        hints += time_hints(query)
-        hints += _of_components(part, events, check)
-        if len(parts) == 1 and part.columns.table.num_rows:
-            changes = what_if(part.written, part.count, _known(part, counted, hints))
-        of_runs += run_hints(
-            counted, {event.row: event for event in events}, changes, part.columns.gap, part.count.events
-        )
+        _BY_LANGUAGE[part.columns.query.language](findings, parts, part, _Followable(events, budget, check))
     return Diagnosis(
         parts[0].columns.seen,
         parts[-1].matches,
-        tuple(stages),
-        in_order(hints, of_runs),
-        nearest_of(misses, MISSES),
-        changes,
-        begun,
-        followed,
-        sampled,
+        tuple(findings.stages),
+        in_order(findings.hints, findings.of_runs),
+        nearest_of(findings.misses, MISSES),
+        findings.changes,
+        findings.begun,
+        findings.followed,
+        findings.sampled,
         parts[0].count.events,
         parts[-1].exact,
     )
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What is found out, query by query. begun, followed: runs. sampled: events that were read."""
+
+    hints: list[Hint]
+    of_runs: list[Hint] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    misses: list[Miss] = field(default_factory=list)
+    changes: tuple[Change, ...] = ()
+    begun: int = 0
+    followed: int = 0
+    sampled: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Followable:
+    """The events that runs are followed on, and after how many steps that ends."""
+
+    events: list[Event]
+    budget: int | None
+    check: Check
+
+
+def _diagnose_arcs(
+    by_arcs: ByArcs,
+    findings: _Findings,
+    parts: Sequence[ProgramQuery],
+    part: ProgramQuery,
+    followable: _Followable,
+) -> None:
+    arcs, read = follow_arcs(part.name, part.columns.query, followable.events, followable.budget, by_arcs)
+    findings.stages += arcs.stages()
+    findings.misses += arcs.kept
+    findings.sampled += read
+    findings.of_runs += arc_hints(arcs) if not part.matches else ()
+
+
+def _diagnose_runs(
+    findings: _Findings, parts: Sequence[ProgramQuery], part: ProgramQuery, followable: _Followable
+) -> None:
+    query, events, check = part.columns.query, followable.events, followable.check
+    works = bool(part.matches and not parts[-1].matches)  # what is wrong is in another query of the program
+    counted, runs = follow(part.name, query, events, followable.budget, check=check)
+    findings.stages += counted.stages()
+    findings.misses += () if works else counted.misses()
+    findings.begun += runs.begun
+    findings.followed += runs.followed
+    findings.sampled += len(events)
+    check()
+    hints = findings.hints
+    if part.matches:
+        hints += () if works else surplus_hints(part.written, counted, part.columns, part.matches, part.count)
+        return
+    hints += absent_types(part.columns, {other.name for other in parts[:-1]})
+    hints += _unseen(part, events)
+    hints += time_hints(query)
+    hints += _of_components(part, events, check)
+    if len(parts) == 1 and part.columns.table.num_rows:
+        findings.changes = what_if(part.written, part.count, _known(part, counted, hints))
+    by_row = {event.row: event for event in events}
+    findings.of_runs += run_hints(counted, by_row, findings.changes, part.columns.gap, part.count.events)
+
+
+_BY_LANGUAGE: Mapping[Language, Callable[[_Findings, Sequence[ProgramQuery], ProgramQuery, _Followable], None]] = {
+    Language.PATTERN: _diagnose_runs,
+    Language.AUTOMATON: partial(_diagnose_arcs, ARCS),
+    Language.CESAR: partial(_diagnose_arcs, EDGES),
+}
 
 
 def _known(part: ProgramQuery, counted: Counting, hints: Sequence[Hint]) -> Known:

@@ -15,8 +15,8 @@ from cepheid.engine.stream.snapshot import load_pipeline
 from cepheid.errors import PatternError
 from cepheid.front.analysed import Analysed
 from cepheid.front.runnable import Runnable
-from cepheid.pattern.tree.nodes import AutomatonPattern, Fires, Language, Output, QueryTree
-from cepheid.pattern.tree.walk import automaton_of
+from cepheid.pattern.tree.nodes import Fires, Language, Output, QueryTree
+from cepheid.pattern.tree.walk import arcs_in
 from cepheid.plan.join import Join
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _has_like_clauses(old: QueryTree, new: QueryTree) -> bool:
 
 def _has_like_ends(old: QueryTree, new: QueryTree) -> bool:
     """Runs know when they began only where AT END asks for it."""
-    return _has_end(automaton_of(old)) == _has_end(automaton_of(new))
+    return _has_end(old) == _has_end(new)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ def _remembered(compiled: CompiledQuery) -> object:
     )
 
 
-def _has_end(automaton: AutomatonPattern) -> bool:
-    return any(arc.fires is Fires.END for arc in automaton.arcs)
+def _has_end(query: QueryTree) -> bool:
+    return any(arc.fires is Fires.END for arc in arcs_in(query))
 
 
 def check_again(query: Runnable, name: str) -> None:
