@@ -53,7 +53,7 @@ def _is_common(frame: Frame, found: Cut) -> bool:
 
 
 def rules_of_frame(
-    framed: Framed, number: int, texts: Sequence[str], numbers: np.ndarray, name: str | int, options: SharedOptions
+    framed: Framed, number: int, texts: Sequence[str], numbers: np.ndarray, name: object, options: SharedOptions
 ) -> tuple[Template, Rules]:
     """A template for the texts of a frame, and these. numbers: of the rules, by text."""
     frame = framed.frames[number]

@@ -255,7 +255,7 @@ class MatchesByTemplate(Mapping[Any, ManyMatches]):
         self._matches = matches
         self._places = {matches.rules.templates[number].name: number for number in matches.templates}
 
-    def __getitem__(self, name: str) -> ManyMatches:
+    def __getitem__(self, name: object) -> ManyMatches:
         if name not in self._places:
             remedy = did_you_mean(str(name), map(str, self._places), "templates")
             raise KeyError(f"there is no template {name!r}: {remedy}")

@@ -22,7 +22,7 @@ from cepheid.language.skeleton import cut
 from cepheid.language.template import ReadTexts, WrongTexts, read_cut
 
 
-def read_template(name: Any, source: str, options: SharedOptions) -> Template:
+def read_template(name: Any, source: object, options: SharedOptions) -> Template:
     """A template: its own errors, such as those of the text, are raised at once."""
     try:
         if isinstance(source, Query):

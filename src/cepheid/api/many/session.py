@@ -233,7 +233,7 @@ class ManySession:
 
     # Rules come and go (S17).
 
-    def add(self, rules: object, *, at: object = None, ids: Iterable[str] | None = None) -> None:
+    def add(self, rules: object, *, at: object = None, ids: Iterable[object] | None = None) -> None:
         """More rules, on the events after `at`: by default after the greatest time so far, or the watermark.
 
         rules: a table, as for `Queries`; where those are a list of queries, more of these, with `ids`.

@@ -183,7 +183,7 @@ class PartitionIndex:
             return None, np.fromiter((key[0] for key in keys), np.int64, len(keys))
         return [encode(key) for key in keys], np.zeros(0, np.int64)
 
-    def load(self, keys: list[list[str]] | None, numbers: np.ndarray) -> None:
+    def load(self, keys: Sequence[object] | None, numbers: np.ndarray) -> None:
         """Take up what was dumped."""
         if keys is None and len(numbers) >= MANY and has_compiler():
             self.table.load(numbers)
