@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.api.each_query import run_each
@@ -43,7 +44,11 @@ def trace(query: Query, table: pa.Table, limit: int | None) -> Trace:
 
 
 def diagnosis(
-    query: Query, table: pa.Table, sample: int | str | None, check: Check = lambda: None, numbers: Any = None
+    query: Query,
+    table: pa.Table,
+    sample: int | str | None,
+    check: Check = lambda: None,
+    numbers: np.ndarray | None = None,
 ) -> Diagnosis:
     """What a query does on some events. check: is called now and then, and raises to stop.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.api.bar import measured
@@ -79,7 +80,7 @@ def match_events(
     return found.with_outputs({**found.outputs, **added}) if added else found
 
 
-def match_table(query: Query, base: pa.Table, times: Any, how: How, horizon: int | None) -> Matches:
+def match_table(query: Query, base: pa.Table, times: np.ndarray, how: How, horizon: int | None) -> Matches:
     """The matches in a table, with its times in ticks.
 
     horizon: until when absences are known, in ticks; None: the end of the input ends them.
@@ -120,7 +121,7 @@ def match_arrivals(
     return matches[-1].with_outputs({name: found for name, found in named if not is_hidden(name)})
 
 
-def warn_of(query: Query, schema: Schema, events: pa.Table, times: Any) -> None:
+def warn_of(query: Query, schema: Schema, events: pa.Table, times: np.ndarray) -> None:
     """Warn about what a query may have got wrong of all events."""
     surprises = query.surprises
     surprises.warn(surprises.of_schema(schema))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -48,7 +47,7 @@ class Observed:
     hidden: frozenset[str] = frozenset()
 
 
-def observe(claims: Claims, schema: Schema, events: pa.Table, times: Any, *, whole: bool) -> Observed:
+def observe(claims: Claims, schema: Schema, events: pa.Table, times: np.ndarray, *, whole: bool) -> Observed:
     """Look at some events. times: those of the events in ticks, in any order."""
     rows = events.num_rows
     if not rows:
@@ -93,7 +92,7 @@ def _types(claims: Claims, column: pa.ChunkedArray) -> frozenset[str]:
     return frozenset(value for value in column.unique().to_pylist() if value is not None)
 
 
-def tiny_gap(claims: Claims, schema: Schema, times: Any) -> int | None:
+def tiny_gap(claims: Claims, schema: Schema, times: np.ndarray) -> int | None:
     """The smallest distance of two times, if a duration is tiny against it. A few times tell most often that not."""
     shortest = claims.shortest(schema)
     if shortest is None:
@@ -104,7 +103,7 @@ def tiny_gap(claims: Claims, schema: Schema, times: Any) -> int | None:
     return few if len(times) <= _FEW else smallest_distance(times)
 
 
-def smallest_distance(times: Any) -> int | None:
+def smallest_distance(times: np.ndarray) -> int | None:
     """The smallest distance of two different times; None if there are no two."""
     distances = np.diff(times)
     if (distances < 0).any():

@@ -385,6 +385,6 @@ class Queries:
         )
 
 
-def _check_no_options(options: Mapping[str, Any]) -> None:
+def _check_no_options(options: Mapping[str, object]) -> None:
     for name in options:
         raise UsageError("CEP603", f"{name}= is an option for Spark", "leave it out, or pass a Spark DataFrame")

@@ -399,7 +399,7 @@ class Query:
         fields = {name: pa.null() for name in names} | {self._compiled.roles.time: pa.int64()}
         return pa.schema(list(fields.items())).empty_table()
 
-    def schema(self, events: Any) -> Any:
+    def schema(self, events: pa.Schema) -> Any:
         """The schema of the matches for a schema of events (of pyarrow or Spark), without running the query."""
         if is_spark(events):
             return spark_room().schema(events, self)

@@ -28,7 +28,7 @@ class Recent:
         self._kept: deque[tuple[pa.Table, Any]] = deque()
         self._count = 0
 
-    def see(self, events: Events, signs: Any = None) -> None:
+    def see(self, events: Events, signs: np.ndarray | None = None) -> None:
         """Keep some rows, and let go of what is too much. signs: 1 inserts, -1 retracts; None: all insert."""
         table = as_table(events)
         more = table.num_rows - self.most

@@ -51,7 +51,7 @@ def patient(check: Check, seconds: float) -> Callable[[Progress], None]:
     return checked
 
 
-def first_events(table: pa.Table, times: Any, most: int, numbers: Any = None) -> tuple[pa.Table, Any]:
+def first_events(table: pa.Table, times: np.ndarray, most: int, numbers: Any = None) -> tuple[pa.Table, np.ndarray]:
     """The first events by their time, and the numbers of their rows. numbers: of the rows of this table."""
     rows = np.sort(np.argsort(times, kind="stable")[: max(1, most)])
     return table.take(pa.array(rows)), rows if numbers is None else numbers[rows]

@@ -26,7 +26,7 @@ class QueryColumns:
 
     query: Runnable
     table: pa.Table
-    times: Any
+    times: np.ndarray
     numbers: Any = None
     _codes: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -62,7 +62,7 @@ class QueryColumns:
         return [name for name in self.query.partitions.all if name in self.table.column_names]
 
     @cached_property
-    def partitions(self) -> Any:
+    def partitions(self) -> np.ndarray:
         """A number for each event, the same for those of one partition."""
         indexes = np.zeros(self.table.num_rows, np.int64)
         for name in self.keys:
@@ -105,7 +105,7 @@ class QueryColumns:
         return wanted[self.codes(name)]
 
     @cached_property
-    def _type_names(self) -> list[Any]:
+    def _type_names(self) -> list[str]:
         """The types, in the order of their numbers."""
         names: list[Any] = self._coded(str(self.query.schema.roles.type)).dictionary.to_pylist()
         return names
@@ -123,12 +123,12 @@ class QueryColumns:
         return [value for value in column_values if value is not None]
 
 
-def _recoded(numbers: Any) -> Any:
+def _recoded(numbers: np.ndarray) -> np.ndarray:
     """The same numbers from 0 on, without those in between that do not occur."""
     return to_numpy(pa.array(numbers).dictionary_encode().indices.cast(pa.int64()))
 
 
-def _numbers(coded: pa.DictionaryArray) -> Any:
+def _numbers(coded: pa.DictionaryArray) -> np.ndarray:
     """Which value of its dictionary each one is, from 1; 0 for NULL."""
     numbers = coded.indices.cast(pa.int64())
     return np.where(flags_to_numpy(numbers.is_valid()), to_numpy(numbers), -1) + 1

@@ -33,7 +33,7 @@ class Pins:
     def __init__(self) -> None:
         self._last: list[Pinned] = []
 
-    def pin(self, arrays: Sequence[Any]) -> list[Pinned]:
+    def pin(self, arrays: Sequence[np.ndarray]) -> list[Pinned]:
         """The arrays, pinned."""
         last = self._last
         if len(last) != len(arrays):
@@ -48,7 +48,7 @@ def new_array(dtype: str, size: int, initial: int | None, *, native: bool) -> Ar
     """Return a new array. Without an initial value its content is undefined."""
     if not native:
         return [initial or 0] * size
-    made: Any = np.empty(size, np.dtype(dtype))
+    made: np.ndarray = np.empty(size, np.dtype(dtype))
     if initial is not None:
         made.fill(initial)
     return made
@@ -72,7 +72,7 @@ def as_kind(values: Any, dtype: str, *, native: bool) -> Array:
     return np.array(values, np.dtype(dtype)) if native else np.asarray(values).tolist()
 
 
-def as_read(values: Any, *, native: bool) -> Array:
+def as_read(values: np.ndarray, *, native: bool) -> Array:
     """Return values that were read from bytes; they are read-only until `longer` or `owned` copies them."""
     return values if native else values.tolist()
 

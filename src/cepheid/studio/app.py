@@ -29,6 +29,7 @@ from cepheid.studio.describing import Facts, describe
 from cepheid.studio.forms import FORMS, Written
 from cepheid.studio.jobs import Jobs, Ticket
 from cepheid.studio.source import EventSource, SourceReading
+from cepheid.values.json import Json
 
 LONGEST = 200_000
 """Characters of a request: a query is a text that somebody types."""
@@ -99,7 +100,7 @@ class _Studio:
             self._facts = describe(table, self._source.columns)
         return self._facts
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         facts, error = self.facts(), self._reading.error
         status = "failed" if error else "ready" if self._reading.over.is_set() else "reading"
         return {
@@ -112,28 +113,28 @@ class _Studio:
             "events": None if facts is None else asdict(facts),
         }
 
-    def _problem(self, error: Exception, written: Written | None = None) -> dict[str, Any]:
+    def _problem(self, error: Exception, written: Written | None = None) -> Json:
         return problem(error, self._source, written) if isinstance(error, CepheidError) else fault(error)
 
-    def watch(self) -> dict[str, Any]:
+    def watch(self) -> Json:
         if self._source.checkpoint is None:
             return {"status": "none"}
         return watched(self._source.checkpoint, self._source.matches)
 
-    def check(self, asked: PageRequest) -> Any:
+    def check(self, asked: PageRequest) -> dict[str, list[Json]]:
         return check(self._source, asked.written, self._reading.table)
 
     def complete(self, asked: PageRequest) -> Any:
         complete = complete_python if asked.written.form == "python" else complete_text
         return asdict(complete(asked.written.text, asked.at, self.facts()))
 
-    def constants(self, asked: PageRequest) -> Any:
+    def constants(self, asked: PageRequest) -> dict[str, list[Json]]:
         return {"constants": [asdict(number) for number in constants(asked.written.program, self.facts())]}
 
     def python(self, asked: PageRequest) -> Any:
         return {"python": print_python(asked.written.program)}
 
-    def text(self, asked: PageRequest) -> Any:
+    def text(self, asked: PageRequest) -> dict[str, str]:
         return {"text": asked.written.as_text}
 
     def run(self, asked: PageRequest, ticket: Ticket) -> None:

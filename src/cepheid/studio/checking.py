@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
 
 import pyarrow as pa
 
@@ -14,6 +13,7 @@ from cepheid.errors import CepheidError, CepheidWarning, handing_warnings
 from cepheid.language import parse
 from cepheid.studio.forms import Written
 from cepheid.studio.source import EventSource
+from cepheid.values.json import Json
 
 _HEARD: ContextVar[list[CepheidWarning] | None] = ContextVar("heard", default=None)
 
@@ -50,9 +50,9 @@ def prepared(source: EventSource, written: Written) -> Query:
     return source.prepare(parse(written.as_text))
 
 
-def check(source: EventSource, written: Written, events: pa.Table | None) -> dict[str, Any]:
+def check(source: EventSource, written: Written, events: pa.Table | None) -> dict[str, list[Json]]:
     """The problems of a query, as JSON; without events, only those that any events would show."""
-    problems: list[dict[str, Any]] = []
+    problems: list[Json] = []
     with heard() as warned:
         try:
             query = source.prepare(written.program)  # not `prepared`: places are those in the editor
@@ -64,7 +64,7 @@ def check(source: EventSource, written: Written, events: pa.Table | None) -> dic
     return {"problems": [*problems, *(warning(reported, source) for reported in warned)]}
 
 
-def problem(error: CepheidError, source: EventSource, written: Written | None = None) -> dict[str, Any]:
+def problem(error: CepheidError, source: EventSource, written: Written | None = None) -> Json:
     """An error as JSON. start, end: its place in the editor, counted in characters."""
     span = error.span if error.span is not None and written is not None and written.holds(error.span.text) else None
     return {
@@ -79,7 +79,7 @@ def problem(error: CepheidError, source: EventSource, written: Written | None = 
     }
 
 
-def warning(reported: CepheidWarning, source: EventSource) -> dict[str, Any]:
+def warning(reported: CepheidWarning, source: EventSource) -> dict[str, str]:
     """A warning as the JSON of a problem in the editor, in the words of its source."""
     return {
         "severity": "warning",
@@ -89,7 +89,7 @@ def warning(reported: CepheidWarning, source: EventSource) -> dict[str, Any]:
     }
 
 
-def fault(error: Exception) -> dict[str, Any]:
+def fault(error: Exception) -> dict[str, str]:
     """An error that nobody thought of, as JSON."""
     message = f"a fault of Cepheid: {type(error).__name__}: {error}"
     return {"severity": "error", "code": "", "message": message, "remedy": "report it, with the query"}

@@ -15,6 +15,7 @@ from typing import Any
 from cepheid.api.files.read_files import read_files
 from cepheid.errors import CepheidError
 from cepheid.studio.views import rows_view
+from cepheid.values.json import Json
 
 SHOWN = 60
 """How many micro-batches are looked at, the newest."""
@@ -34,7 +35,7 @@ class MicroBatch:
     watermark: int | None
 
 
-def watched(checkpoint: Path, matches: Path | None, at: float | None = None) -> dict[str, Any]:
+def watched(checkpoint: Path, matches: Path | None, at: float | None = None) -> Json:
     """What a checkpoint and the output of its stream show, as JSON. at: seconds since 1970."""
     at = time.time() if at is None else at
     batches = list(_batches(checkpoint))
@@ -79,7 +80,7 @@ def _status(checkpoint: Path, batches: list[MicroBatch], at: float) -> tuple[str
     )
 
 
-def _recorded(checkpoint: Path) -> dict[str, Any] | None:
+def _recorded(checkpoint: Path) -> Json | None:
     """What `cepheid.spark.record` has written beside the checkpoint, if it was called."""
     try:
         progress: dict[str, Any] = json.loads((checkpoint / "_cepheid" / "progress.json").read_text(encoding="utf-8"))
@@ -88,7 +89,7 @@ def _recorded(checkpoint: Path) -> dict[str, Any] | None:
     return progress
 
 
-def _alive(recorded: dict[str, Any], at: float) -> tuple[str, str]:
+def _alive(recorded: Json, at: float) -> tuple[str, str]:
     """Whether the stream runs, by what it says itself."""
     ago = at - recorded["at"]
     if recorded["status"] == "failed":
@@ -151,7 +152,7 @@ def _by_batch(folder: Path) -> dict[int, Path]:
         return {}
 
 
-def _facts(file: Path) -> dict[str, Any]:
+def _facts(file: Path) -> Json:
     """The line of a file of Spark's that is about the micro-batch: after that of its version."""
     try:
         facts = json.loads(file.read_text(encoding="utf-8").split("\n")[1])
@@ -176,7 +177,7 @@ def _sizes(folder: Path) -> Iterator[int]:
                 continue
 
 
-def _last_matches(folder: Path) -> dict[str, Any]:
+def _last_matches(folder: Path) -> Json:
     """The matches in the newest file of the output."""
     for file in _newest_files(folder):
         try:

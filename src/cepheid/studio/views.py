@@ -15,6 +15,7 @@ from cepheid.engine.matches.in_words import said_matches
 from cepheid.engine.matches.matches import Matches
 from cepheid.pictures.svg import can_draw
 from cepheid.studio.plain import plain
+from cepheid.values.json import Json
 
 ROWS = 50
 """How many matches the table shows."""
@@ -23,13 +24,13 @@ BANDS = 8
 _SOURCE_OF_PICTURE = re.compile(r"^Picture \(Mermaid\)\n(?: .*\n)*", re.MULTILINE)
 
 
-def matches_view(matches: Matches) -> dict[str, Any]:
+def matches_view(matches: Matches) -> Json:
     """How many matches there are, and the first ones. said: their number, as one reads it."""
     count = matches.count()
     return {"count": plain(count), "said": said_matches(count), **rows_view(matches.head(ROWS).to_arrow())}
 
 
-def rows_view(table: pa.Table) -> dict[str, Any]:
+def rows_view(table: pa.Table) -> Json:
     """The columns and rows of a table."""
     rows = zip(*(values(column) for column in table.columns), strict=True)
     return {

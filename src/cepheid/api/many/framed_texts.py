@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -98,7 +97,7 @@ class _Checked:
         self.sound = options.known.sound(schema)
         self.texts = rules.constants.column(constant_column(TEXT))
 
-    def wrong(self) -> Iterator[tuple[Any, CepheidError]]:
+    def wrong(self) -> Iterator[tuple[np.ndarray, CepheidError]]:
         """Texts, by their places, with what is wrong in them."""
         for frame, conditions in zip(self.framed.frames, self.framed.conditions(), strict=True):
             windows = Problems(pa.nulls(len(frame.texts)), collect=True)
@@ -122,7 +121,7 @@ class _Checked:
 
     def _wrong_in_frame(
         self, frame: Frame, conjunct: Conjunct, rows: np.ndarray, check: _Check
-    ) -> Iterator[tuple[Any, CepheidError]]:
+    ) -> Iterator[tuple[np.ndarray, CepheidError]]:
         key = frame.key, conjunct.key
         if key not in self.sound and not _is_sound(conjunct, rows, check):
             yield from _wrong_conditions(conjunct, rows, check)
@@ -163,7 +162,7 @@ def _first(conjunct: Conjunct, rows: np.ndarray) -> tuple[dict[str, ex.Literal],
     return first, [name for name, column in conjunct.columns.items() if pa.types.is_string(column.type)]
 
 
-def _wrong_conditions(conjunct: Conjunct, rows: np.ndarray, check: _Check) -> Iterator[tuple[Any, CepheidError]]:
+def _wrong_conditions(conjunct: Conjunct, rows: np.ndarray, check: _Check) -> Iterator[tuple[np.ndarray, CepheidError]]:
     """The texts in which a condition is wrong that is not sound."""
     first, strings = _first(conjunct, rows)
     error = check(_written(conjunct, first))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +58,7 @@ class RuleTable:
                 if row in wanted:
                     problems.add([row], error)
 
-    def alike(self, names: Sequence[str], rows: np.ndarray) -> Iterator[tuple[Any, pa.Table]]:
+    def alike(self, names: Sequence[str], rows: np.ndarray) -> Iterator[tuple[np.ndarray, pa.Table]]:
         """Some rows, by the types that they have in some columns."""
         mixed = [name for name in names if name in self.mixed]
         of_each = np.zeros(len(rows), np.int64)

@@ -39,6 +39,7 @@ from cepheid.engine.stream.snapshot import telling_damage, to_bytes
 from cepheid.errors import InputError, PatternError, UsageError, did_you_mean
 from cepheid.pattern.binding.schema import Schema, make_schema
 from cepheid.pictures import fact_table
+from cepheid.values.json import Json
 
 if TYPE_CHECKING:
     from cepheid.api.queries import Queries
@@ -441,7 +442,7 @@ class ManySession:
 
     def save(self, flat: Sink, known: int = 0) -> dict[str, Any]:
         """The state for a header; its parts go into a sink. known: so many rules are not written."""
-        header: dict[str, Any] = {
+        header: Json = {
             "many": {
                 "watermark": self._watermark,
                 "latest": self._latest,
@@ -464,7 +465,7 @@ class ManySession:
             header["untyped"] = None if seen is None else flat.table("untyped", seen)
         return header
 
-    def load(self, header: dict[str, Any], source: PartSource, stream: ManyStream | None = None) -> None:
+    def load(self, header: Json, source: PartSource, stream: ManyStream | None = None) -> None:
         """Take up a state, in a new session; the rules are those of the state, after those that it does not have.
 
         stream: what has run the same rules, if that is at hand.

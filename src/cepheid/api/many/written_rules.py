@@ -16,6 +16,7 @@ from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.errors import UsageError
 from cepheid.language import print_program
 from cepheid.pattern.binding.schema import Roles
+from cepheid.values.json import Json
 
 
 def mark_of(template: Template, roles: Roles) -> str:
@@ -52,7 +53,7 @@ def write_rule_set(rules: RuleSet, sink: Sink) -> dict[str, Any]:
     }
 
 
-def read_rule_set(saved: dict[str, Any], source: PartSource, known: RuleSet, options: SharedOptions) -> RuleSet:
+def read_rule_set(saved: Json, source: PartSource, known: RuleSet, options: SharedOptions) -> RuleSet:
     """The rules of a snapshot. known: those of the `Queries`, whose templates they have."""
     by_mark = {mark_of(template, known.roles): template for template in known.templates}
     templates = tuple(_template(one, by_mark, options) for one in saved["templates"])
@@ -68,7 +69,7 @@ def read_rule_set(saved: dict[str, Any], source: PartSource, known: RuleSet, opt
     return RuleSet(templates, rules, _one_array(source.table(saved["ids"])), known.roles)
 
 
-def _template(saved: dict[str, Any], known: dict[str, Template], options: SharedOptions) -> Template:
+def _template(saved: Json, known: dict[str, Template], options: SharedOptions) -> Template:
     found = known.get(saved["mark"])
     if found is None:  # one that was added, or that the rules now have no longer
         read = read_program(saved["text"])

@@ -144,7 +144,7 @@ class Batch:
         return bool(self.column(column).null_count) if cells is None else None in cells
 
     @cached_property
-    def type_codes(self) -> tuple[Any, list[str | None]]:
+    def type_codes(self) -> tuple[np.ndarray, list[str | None]]:
         """The code of each event's type, and what the codes stand for."""
         column = self.schema.roles.type
         assert column is not None

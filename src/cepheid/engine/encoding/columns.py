@@ -80,7 +80,7 @@ def nulls(column: pa.ChunkedArray) -> np.ndarray:
     return (parts[0] if len(parts) == 1 else np.concatenate([*parts, np.zeros(0, bool)])).view(np.uint8)
 
 
-def type_codes(column: pa.ChunkedArray) -> tuple[Any, list[str | None]]:
+def type_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
     """The code of each event's type, and the types that the codes stand for; NULL is one of them."""
     coded = as_dictionary(column)
     names: list[str | None] = [*coded.dictionary.to_pylist(), None]
@@ -90,7 +90,7 @@ def type_codes(column: pa.ChunkedArray) -> tuple[Any, list[str | None]]:
     return to_numpy(codes), names
 
 
-def few_type_codes(values: Iterable[Any]) -> tuple[Any, list[str | None]]:
+def few_type_codes(values: Iterable[Any]) -> tuple[np.ndarray, list[str | None]]:
     """The same of a few values."""
     known: dict[str | None, int] = {}
     codes = [known.setdefault(name, len(known)) for name in values]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +39,7 @@ class PartitionTimes:
         time = None if self.only is not None and key not in self.only else self.time_of(key)
         return now if time is None else max(now, time)
 
-    def before(self, events: Events, times: Any) -> Any:
+    def before(self, events: Events, times: np.ndarray) -> np.ndarray:
         """For each event: whether its partition is known up to it."""
         found = np.zeros(len(times), bool)
         near = np.flatnonzero(times < self.latest)

@@ -19,29 +19,29 @@ class Pieces:
     """The times at which something changes, in ticks, then one that never comes; and the values of each piece."""
 
     starts: np.ndarray
-    values: Mapping[str, Any]  # numbers
-    bits: Mapping[str, Any]  # what is true or false
+    values: Mapping[str, np.ndarray]  # numbers
+    bits: Mapping[str, np.ndarray]  # what is true or false
 
     @cached_property
-    def words(self) -> list[Any]:
+    def words(self) -> list[np.ndarray]:
         """All that is true or false, each as a bit of a word."""
         columns = list(self.bits.values())
         return [_word(columns[at : at + BITS]) for at in range(0, len(columns), BITS)]
 
 
-def _word(columns: Sequence[Any]) -> Any:
+def _word(columns: Sequence[np.ndarray]) -> np.ndarray:
     word = np.zeros(len(columns[0]), np.int64)
     for bit, column in enumerate(columns):
         word |= column.astype(np.int64) << bit
     return word
 
 
-def merged(columns: Mapping[str, tuple[Any, Any]]) -> Pieces:
+def merged(columns: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Pieces:
     """Columns that change at times of their own, each given with these, as columns that change together."""
     times = np.unique(np.concatenate([np.zeros(0, np.int64), *(starts for starts, _ in columns.values())]))
-    places: dict[int, Any] = {}  # the columns of an arc change at the same times
+    places: dict[int, np.ndarray] = {}  # the columns of an arc change at the same times
 
-    def pieces(starts: Any, values: Any) -> Any:
+    def pieces(starts: np.ndarray, values: np.ndarray) -> Any:
         if len(values) == 1:
             return np.repeat(values, len(times) + 1)
         if id(starts) not in places:

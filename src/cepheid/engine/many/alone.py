@@ -64,7 +64,7 @@ class Alone:
         self._fed: list[Batch] = []
         self._events = 0
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.Table, at: int | None, kind: object = None) -> None:
         """Rules with their constants."""
         made = {
             int(number): _Rule(self._pipeline(values), at)

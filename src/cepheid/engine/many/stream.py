@@ -18,6 +18,7 @@ from cepheid.engine.stream.pipeline import PlansFactory
 from cepheid.engine.stream.rows import Arrival
 from cepheid.engine.stream.snapshot import read_stream, write_stream
 from cepheid.pattern.tree.flow import EVENTS
+from cepheid.values.json import Json
 
 NO_TIER = -1
 
@@ -161,7 +162,7 @@ class ManyStream:
                 total[name] = total.get(name, 0) + count
         return total
 
-    def save(self, sink: Sink) -> dict[str, Any]:
+    def save(self, sink: Sink) -> Json:
         """The state: facts for a header; arrays and tables go into a sink."""
         dumped = {name: tier.dump() for name, tier in self._tiers.items()}
         tiers = {

@@ -17,6 +17,7 @@ from cepheid.front.runnable import Runnable
 from cepheid.kernel.runtime import NEVER
 from cepheid.pattern.tree.nodes import Output, Ties
 from cepheid.values.columns import column_values, read_column
+from cepheid.values.json import Json
 from cepheid.values.keys import group_key
 from cepheid.values.value import Value
 
@@ -122,7 +123,7 @@ class Choice:
             if free > oldest or (first is not None and end >= first)
         }
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> Json:
         """As JSON."""
         h = self.held
         arrays = [a.tolist() for a in (h.rows, h.variables, h.offsets, h.reached)]
@@ -132,7 +133,7 @@ class Choice:
             "reaches": [sorted(names) for names in h.reaches],
         }
 
-    def load(self, saved: dict[str, Any]) -> None:
+    def load(self, saved: Json) -> None:
         """From JSON; before there was a cooldown it was not written."""
         self.busy = {decode(key): (end, *(free or [NEVER])) for key, end, *free in saved["busy"]}
         arrays = [np.array(a, np.int64) for a in saved["held"]]

@@ -128,7 +128,7 @@ class MatchSelection:
         return sum(given.count() if index is None else len(index) for given, index in self.parts)
 
     @property
-    def keys(self) -> Any:
+    def keys(self) -> np.ndarray:
         """The keys of the matches that are selected."""
         return np.concatenate(
             [g.keys if k is None else g.keys[:, k] for g, k in self.parts] or [np.zeros((2, 0), np.uint64)], 1
@@ -186,7 +186,7 @@ def _select(given: Sequence[EmittedMatches], chosen: np.ndarray, ranks: np.ndarr
     return MatchSelection(parts, ranks[chosen])
 
 
-def counted_in(keys: Any, given: Sequence[Keyed]) -> Any:
+def counted_in(keys: np.ndarray, given: Sequence[Keyed]) -> np.ndarray:
     """How often the rows of some keys are among other matches."""
     others = [one.keys for one in given if len(one)]
     if not others or not keys.shape[1]:

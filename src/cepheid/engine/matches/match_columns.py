@@ -15,8 +15,8 @@ Ints = Any  # an array of integers: numpy's types say more than they help here
 class MatchColumns:
     """Matches in the order of S9, a column for each positive component."""
 
-    rows: Sequence[Ints]  # of a component: the rows of the events that it has bound, match by match
-    counts: Sequence[Ints | None]  # how many there are in each match; None where there is one in every match
+    rows: Sequence[np.ndarray]  # of a component: the rows of the events that it has bound, match by match
+    counts: Sequence[np.ndarray | None]  # how many there are in each match; None where there is one in every match
     first: np.ndarray  # the row of the first event of each match
     last: np.ndarray
     reached: np.ndarray  # the components that were reached, by match: a number into `reaches`

@@ -105,7 +105,7 @@ class MatchTable:
         return MatchColumns(rows, counts, self.first, self.last, self.reached, self.reaches)
 
 
-def some_or_one(counts: np.ndarray) -> Ints | None:
+def some_or_one(counts: np.ndarray) -> np.ndarray | None:
     """How many events matches have of a variable; None where it is one for each."""
     return None if (counts == 1).all() else counts
 
@@ -200,7 +200,7 @@ def arranged(found: MatchTable, instants: Instants | None = None) -> MatchTable:
     return found.take(in_order(found, found.rows))
 
 
-def in_order(found: MatchTable, ids: np.ndarray, times: Ints | None = None) -> np.ndarray:
+def in_order(found: MatchTable, ids: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
     """The order of S9 as a permutation; `ids` are those of the events of each match.
 
     times: of these events, where those of one time are simultaneous (S2), so that matches end and start together.

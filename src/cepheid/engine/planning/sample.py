@@ -90,9 +90,9 @@ def _type_numbers(join: Join) -> dict[str, int]:
     return {name: number for number, name in enumerate(types, start=1)}
 
 
-def _flags(numbers: Mapping[str, int], stack: Stack) -> Any:
+def _flags(numbers: Mapping[str, int], stack: Stack) -> np.ndarray:
     """For each type number: whether a stack has that type."""
-    flags: Any = np.zeros(1 + len(numbers), bool)
+    flags: np.ndarray = np.zeros(1 + len(numbers), bool)
     flags[[numbers[name] for name in stack.types]] = True
     return flags
 
@@ -105,7 +105,7 @@ def _types(join: Join, batch: Batch, rows: Any) -> Any:
     return batch.type_numbers(list(_type_numbers(join)))[codes[rows]].astype(np.int64)
 
 
-def _window(query: Runnable, times: Any) -> float:
+def _window(query: Runnable, times: np.ndarray) -> float:
     """How many events a window has."""
     n = len(times)
     if query.window is None:
@@ -121,7 +121,7 @@ def _key_columns(join: Join) -> tuple[str, ...]:
     return tuple(dict.fromkeys(join.partitions.all + agreed))
 
 
-def _keys(column: pa.ChunkedArray, rows: Any, most: int = 2048) -> float:
+def _keys(column: pa.ChunkedArray, rows: np.ndarray, most: int = 2048) -> float:
     """Estimate how many values a column has; if nearly all of the sample differ, from the few that are equal."""
     some = rows[:: max(1, len(rows) // most)][:most]
     distinct = max(1, len(column.take(from_numpy(some)).unique()))
@@ -150,7 +150,7 @@ class _Tried:
     selectivity: list[float]
 
 
-def _tried(compiled: CompiledQuery, join: Join, batch: Batch, chosen: list[Any]) -> _Tried:
+def _tried(compiled: CompiledQuery, join: Join, batch: Batch, chosen: list[np.ndarray]) -> _Tried:
     """Try the conditions of each component on some of its events, and those of several on pairs of them.
 
     Plain Python is quick enough for a few hundred.

@@ -27,6 +27,7 @@ from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import write_pipeline
 from cepheid.pattern.algebra.flow import is_hidden
 from cepheid.pattern.binding.schema import Schema
+from cepheid.values.json import Json
 from cepheid.values.match_id import content_text
 from cepheid.values.rows import read_rows
 
@@ -73,7 +74,7 @@ class Recomputed:
         self.certain: int | None = None
         self.steps = self.nbytes = 0
 
-    def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+    def weigh(self, events: Timed, signs: np.ndarray | None, watermark: int | None) -> Net:
         """The events after insertions (1) and retractions (-1)."""
         rows, owed = list(self.rows), list(self.owed)
         found = zip(self._read(events), signs.tolist() if signs is not None else [1] * len(events[1]), strict=True)
@@ -125,7 +126,7 @@ class Recomputed:
             return waiting.advance(None, self.until)
         return waiting.advance(reached)
 
-    def recorded(self, time: int) -> tuple[pa.Table, Any, Any]:
+    def recorded(self, time: int) -> tuple[pa.Table, np.ndarray, np.ndarray]:
         """The events from a time on, and the retractions that wait for theirs, with their times and signs."""
         rows = [row for row in self.rows if row.time >= time]
         owed = [row for row in self.owed if row.time >= time]
@@ -147,14 +148,14 @@ class Recomputed:
         """How many retractions wait for their event."""
         return len(self.owed)
 
-    def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
+    def save(self, sink: Sink) -> tuple[Json, Json]:
         """All events, and the retractions that wait for theirs."""
         rows, owed = (
             sink.table(name, self._table(found)) for name, found in (("rows", self.rows), ("owed", self.owed))
         )
         return write_pipeline(self.head, sink), {"rows": rows, "owed": owed, "watermark": self.watermark}
 
-    def load(self, state: dict[str, Any], saved: dict[str, Any], source: PartSource) -> None:
+    def load(self, state: Json, saved: Json, source: PartSource) -> None:
         """Take up what was written down; what was given is found again."""
         tables = (source.table(saved[name]) for name in ("rows", "owed"))
         self.rows, self.owed = (list(self._read((table, ticks(self.schema, table)))) for table in tables)

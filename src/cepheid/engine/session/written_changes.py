@@ -15,9 +15,10 @@ from cepheid.front.automata.timeline import AddArc, RemoveArc
 from cepheid.language import parse, print_arc
 from cepheid.pattern.tree.nodes import ArcClause
 from cepheid.pattern.tree.walk import arcs_in
+from cepheid.values.json import Json
 
 
-def write_changes(changes: Sequence[AnyChange], like: SessionQuery) -> list[dict[str, Any]]:
+def write_changes(changes: Sequence[AnyChange], like: SessionQuery) -> list[Json]:
     """Changes as the header of a snapshot has them; their times are in ticks. like: the query of the session."""
     return [_written(change, like) for change in changes]
 
@@ -44,9 +45,7 @@ def _query(query: SessionQuery) -> dict[str, Any]:
     return {"text": query.text, "params": params, "roles": facts | {"types": types}}
 
 
-def read_changes(
-    saved: Sequence[dict[str, Any]], make: Callable[..., SessionQuery], like: SessionQuery
-) -> list[AnyChange]:
+def read_changes(saved: Sequence[Json], make: Callable[..., SessionQuery], like: SessionQuery) -> list[AnyChange]:
     """Changes that were written. make: makes a query. like: the session's, whose functions others may call."""
 
     def query(one: Mapping[str, Any]) -> SessionQuery:

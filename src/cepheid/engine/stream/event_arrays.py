@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import pyarrow as pa
 
 from cepheid.engine.encoding.grown import Grown
 from cepheid.engine.stream.event_log import EventLog
@@ -37,7 +36,7 @@ class EventArrays:
         partitions = self.partition.all
         return int(partitions[partitions != NOWHERE].max(initial=0)) + 1
 
-    def add(self, times: Any, partitions: Any, columns: dict[str, Any]) -> Any:
+    def add(self, times: np.ndarray, partitions: np.ndarray, columns: dict[str, np.ndarray]) -> np.ndarray:
         """Add events at the end; their numbers."""
         first = self.count
         self.time.add(times)
@@ -49,11 +48,11 @@ class EventArrays:
             self.columns.setdefault(name, Grown(values.dtype)).add(values)
         return np.arange(first, self.count)
 
-    def of(self, events: Any) -> dict[str, Any]:
+    def of(self, events: np.ndarray) -> dict[str, np.ndarray]:
         """The columns of some events."""
         return {name: grown.all[events] for name, grown in self.columns.items()}
 
-    def keep(self, wanted: Any) -> None:
+    def keep(self, wanted: np.ndarray) -> None:
         """Keep some events, which get new numbers, in order."""
         for grown in (self.time, self.partition, self.there, self.seen, self.quiet, *self.columns.values()):
             grown.keep(wanted)
@@ -64,6 +63,6 @@ class EventArrays:
         arrays = (self.time, self.partition, self.there, self.seen, self.quiet, *self.columns.values())
         return sum(grown.nbytes for grown in arrays)
 
-    def table(self, events: Any) -> Any:
+    def table(self, events: np.ndarray) -> pa.Table:
         """Some events as a table."""
         return self.log.take(events)

@@ -17,6 +17,7 @@ from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.rows import RowsInMemory, StoredRows
 from cepheid.pattern.binding.schema import Schema
+from cepheid.values.json import Json
 
 LARGE = 1 << 16
 """Rows from which on those that came together are not merged with others."""
@@ -29,7 +30,7 @@ class Chunk:
     """Events that are together. `there`: which of them were not retracted; None: all."""
 
     rows: StoredRows
-    times: Any
+    times: np.ndarray
     there: Any = None
 
     @property
@@ -38,7 +39,7 @@ class Chunk:
         return len(self.times) if self.there is None else int(self.there.sum())
 
     @property
-    def present(self) -> Any:
+    def present(self) -> np.ndarray:
         """Which events are there."""
         return np.ones(len(self.times), bool) if self.there is None else self.there
 
@@ -110,7 +111,7 @@ class EventLog:
         """How much the events take."""
         return sum(chunk.rows.size + sum(part.nbytes for part in self._besides(chunk)) for chunk in self.chunks)
 
-    def _besides(self, chunk: Chunk) -> Iterator[Any]:
+    def _besides(self, chunk: Chunk) -> Iterator[np.ndarray]:
         """What a chunk has besides its rows. Times that are a column as it is are part of these."""
         arrow = self.schema.arrow.field(self.schema.roles.time).type
         as_it_is = arrow == pa.int64() or pa.types.is_timestamp(arrow)
@@ -135,7 +136,7 @@ class EventLog:
             if found is not None:
                 yield found
 
-    def recorded(self, time: int) -> tuple[pa.Table, Any, Any]:
+    def recorded(self, time: int) -> tuple[pa.Table, np.ndarray, np.ndarray]:
         """The events from a time on, and the retractions that wait for theirs, with their times and signs."""
         parts = [(as_table(events), times) for events, times in self.since(time)]
         count = sum(len(times) for _, times in parts)
@@ -147,16 +148,16 @@ class EventLog:
 
     # Events by their numbers, which count those that were retracted too.
 
-    def numbers_of(self, gone: Mapping[int, Any]) -> Any:
+    def numbers_of(self, gone: Mapping[int, np.ndarray]) -> np.ndarray:
         """The numbers of rows of chunks."""
         firsts = np.concatenate([[0], np.cumsum([len(chunk.times) for chunk in self.chunks])]).astype(np.int64)
         return np.concatenate([firsts[k] + rows for k, rows in gone.items()]) if gone else np.zeros(0, np.int64)
 
-    def take(self, numbers: Any) -> pa.Table:
+    def take(self, numbers: np.ndarray) -> pa.Table:
         """Some events as a table."""
         return rows_by_number(self.chunks, self.schema, numbers)
 
-    def keep(self, wanted: Any) -> None:
+    def keep(self, wanted: np.ndarray) -> None:
         """Keep some events, given as a flag for each number."""
         kept, at = [], 0
         for chunk in self.chunks:
@@ -173,7 +174,7 @@ class EventLog:
 
     # What a call does.
 
-    def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+    def weigh(self, events: Timed, signs: np.ndarray | None, watermark: int | None) -> Net:
         """What insertions (1) and retractions (-1) do, and a watermark. Nothing is changed yet: it may be refused."""
         given, times = events
         if signs is None or (signs > 0).all():
@@ -208,7 +209,7 @@ class EventLog:
             first=min([*changed, *([int(times[kept].min())] if kept else [])], default=None),
         )
 
-    def _alone(self, keys: Any, signs: Any) -> Any:
+    def _alone(self, keys: np.ndarray, signs: np.ndarray) -> np.ndarray:
         """Which rows are inserted and meet no retraction of equal content."""
         order, group = grouped(keys)
         retracted = np.zeros(len(order), bool)
@@ -219,9 +220,9 @@ class EventLog:
             alone &= ~np.isin(keys[0], np.array([first for first, _ in self.debts], np.uint64))
         return alone
 
-    def _found(self, times: Any, unmet: dict[Key, list[int]]) -> dict[int, Any]:
+    def _found(self, times: np.ndarray, unmet: dict[Key, list[int]]) -> dict[int, np.ndarray]:
         """The rows of the log that are retracted. What is left in `unmet` was not found."""
-        gone: dict[int, Any] = {}
+        gone: dict[int, np.ndarray] = {}
         places = [place for found in unmet.values() for place in found]
         if not places:
             return gone
@@ -300,7 +301,7 @@ class EventLog:
 
     # The state.
 
-    def save(self, sink: Sink) -> dict[str, Any]:
+    def save(self, sink: Sink) -> Json:
         """Write the log down. Rows that the sink has already are not written again."""
         saved = []
         for k, chunk in enumerate(self.chunks):
@@ -315,7 +316,7 @@ class EventLog:
             debts = [sink.table("debts", rows), [debt.count for debt in self.debts.values()]]
         return {"chunks": saved, "debts": debts, "latest": self.latest}
 
-    def load(self, saved: dict[str, Any], source: PartSource) -> None:
+    def load(self, saved: Json, source: PartSource) -> None:
         """Take up what was written down."""
         self.latest = saved["latest"]
         for found, there in saved["chunks"]:
@@ -333,7 +334,7 @@ class EventLog:
             }
 
 
-def rows_by_number(chunks: Sequence[Chunk], schema: Schema, numbers: Any) -> pa.Table:
+def rows_by_number(chunks: Sequence[Chunk], schema: Schema, numbers: np.ndarray) -> pa.Table:
     """Some events of chunks as a table."""
     tables, at, order = [], 0, np.argsort(numbers, kind="stable")
     wanted = numbers[order]
@@ -353,7 +354,9 @@ def rows_by_number(chunks: Sequence[Chunk], schema: Schema, numbers: Any) -> pa.
     return rows_of(table, back)
 
 
-def _cancelled(keys: Any, signs: Any, places: Any) -> tuple[dict[Key, list[int]], dict[Key, list[int]]]:
+def _cancelled(
+    keys: np.ndarray, signs: np.ndarray, places: np.ndarray
+) -> tuple[dict[Key, list[int]], dict[Key, list[int]]]:
     """Of some rows those that are inserted, and those that retract something which is not among them, by content."""
     inserted: dict[Key, list[int]] = {}
     unmet: dict[Key, list[int]] = {}
@@ -367,7 +370,7 @@ def _cancelled(keys: Any, signs: Any, places: Any) -> tuple[dict[Key, list[int]]
     return inserted, unmet
 
 
-def net_of(schema: Schema, events: Timed, signs: Any) -> tuple[Timed | None, int]:
+def net_of(schema: Schema, events: Timed, signs: np.ndarray) -> tuple[Timed | None, int]:
     """The events that are left of insertions and retractions, and how many retractions met nothing."""
     net = EventLog(schema).weigh(events, signs, None)
     return net.inserted, sum(debt.count for debt in net.debts.values())

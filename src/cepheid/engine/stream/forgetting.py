@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def forget(replay: PartitionReplay, watermark: int, few: int, ahead: PartitionTi
     _forget_strings(replay)
 
 
-def _limits(replay: PartitionReplay, watermark: int, ahead: PartitionTimes | None) -> Any:
+def _limits(replay: PartitionReplay, watermark: int, ahead: PartitionTimes | None) -> np.ndarray:
     """Of each event the time that its partition has reached."""
     partitions = replay.events.partition.all
     if ahead is None:

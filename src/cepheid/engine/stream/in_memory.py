@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.stream.parts import Sink
@@ -34,7 +35,7 @@ class MemorySink:
         """Some bytes."""
         return StatePart("add", name, part)
 
-    def array(self, name: str, array: Any) -> StatePart:
+    def array(self, name: str, array: np.ndarray) -> StatePart:
         """A flat array. Whoever takes it up copies it once more, since it can't be written to."""
         copy = array.copy()
         copy.flags.writeable = False

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
@@ -35,7 +34,7 @@ class LateFilter:
         self.put_aside(table.filter(from_numpy(late)))
         return arrival_of(arrivals.schema, table.filter(from_numpy(~late)), times[~late])
 
-    def check(self, table: pa.Table, late: Any, time: str) -> None:
+    def check(self, table: pa.Table, late: np.ndarray, time: str) -> None:
         """Refuse events if some of them are late, where that is an error."""
         if self.policy == "error" and late.any():
             raise _too_late(table, late, time)
@@ -47,7 +46,7 @@ class LateFilter:
             self.set_aside.append(late)
 
 
-def _too_late(table: pa.Table, late: Any, time: str) -> InputError:
+def _too_late(table: pa.Table, late: np.ndarray, time: str) -> InputError:
     row = int(late.argmax())
     value = table.column(time)[row].as_py()
     remedy = 'advance later, or open the session with late="drop" or late="collect"'

@@ -18,15 +18,15 @@ from cepheid.kernel.partition_order import PLACES
 class Parts:
     """Events that are gone over, partition by partition, as `kernel.stretches` finds them."""
 
-    events: Any
-    skip: Any
-    recent: Any
-    partitions: Any
-    ends: Any
-    kinds: Any
+    events: np.ndarray
+    skip: np.ndarray
+    recent: np.ndarray
+    partitions: np.ndarray
+    ends: np.ndarray
+    kinds: np.ndarray
 
     @property
-    def lengths(self) -> Any:
+    def lengths(self) -> np.ndarray:
         """How many events each part has."""
         found = self.ends.copy()
         found[1:] -= self.ends[:-1]
@@ -37,7 +37,7 @@ class Parts:
         """Whether all events are new, and after all others of their partitions."""
         return not self.kinds.any()
 
-    def note(self, left: Any, quiet: Any, changed: Any, *, native: bool) -> int:
+    def note(self, left: np.ndarray, quiet: np.ndarray, changed: np.ndarray, *, native: bool) -> int:
         """Write down what going over them has left behind each event, and where other matches may end than before.
 
         Returns how many of them were not skipped.
@@ -56,7 +56,7 @@ class PartitionOrder:
         self.events = Grown(np.uint32)
         self.tied = False  # whether events of one partition ever had the same time
 
-    def change(self, fresh: Any, gone: Any, reach: int | None, *, timed: bool, native: bool) -> Parts:
+    def change(self, fresh: np.ndarray, gone: np.ndarray, reach: int | None, *, timed: bool, native: bool) -> Parts:
         """Put new events in their places and drop others; what has to be gone over again.
 
         reach: after how many ticks (timed) or events of a partition an event does not matter any more; None: a quiet
@@ -84,7 +84,7 @@ class PartitionOrder:
         total = int(ends[parts - 1]) if parts else 0
         return Parts(*(a[:total] for a in (events, skip, recent)), *(a[:parts] for a in (partitions, ends, kinds)))
 
-    def _sorted(self, events: Any, native: bool) -> Any:
+    def _sorted(self, events: np.ndarray, native: bool) -> np.ndarray:
         """Events by partition and time."""
         found = events.astype(np.uint32)
         if len(found) < 2:
@@ -108,11 +108,11 @@ class PartitionOrder:
         if place is not None:
             events[among] = events[among][place]
 
-    def of(self, wanted: Any) -> Any:
+    def of(self, wanted: np.ndarray) -> Any:
         """Some events, given by a flag for each, in order."""
         return self.events.all[wanted[self.events.all]]
 
-    def keep(self, wanted: Any, number: Any) -> None:
+    def keep(self, wanted: np.ndarray, number: np.ndarray) -> None:
         """Keep some events, given by a flag for each, which get new numbers, in order."""
         self.events.keep(wanted[self.events.all])
         self.events.all[:] = number[self.events.all]

@@ -46,6 +46,7 @@ from cepheid.errors import InputError
 from cepheid.kernel.runtime import NEVER
 from cepheid.kernel.stretches import APPENDED, CUT
 from cepheid.pattern.tree.nodes import Language, Output, Ties
+from cepheid.values.json import Json
 
 NO_EVENTS: Any = np.zeros(0, np.int64)
 EVER = -(2**62)
@@ -81,8 +82,8 @@ class PartitionReplay:
         self.events = EventArrays(self.log)
         self.order = PartitionOrder(self.events)
         self.errors: Errors = {}  # what could not be computed of an event
-        self.waiting: Any = NO_EVENTS  # events that are too far ahead
-        self.version: Any = np.zeros(
+        self.waiting: np.ndarray = NO_EVENTS  # events that are too far ahead
+        self.version: np.ndarray = np.zeros(
             0, np.int64
         )  # of each partition: under which number its runs go on; -1: it has none
         self.standing = Standing()
@@ -93,7 +94,7 @@ class PartitionReplay:
 
     # A call.
 
-    def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+    def weigh(self, events: Timed, signs: np.ndarray | None, watermark: int | None) -> Net:
         """What insertions (1), retractions (-1) and a watermark do to the events. Nothing is changed yet."""
         return self.log.weigh(events, signs, watermark)
 
@@ -168,10 +169,10 @@ class PartitionReplay:
             for name, values in columns.items():
                 self.events.columns.setdefault(name, Grown(values.dtype)).add(values)
 
-    def _partitions(self, batch: Batch) -> Any:
+    def _partitions(self, batch: Batch) -> np.ndarray:
         numbers = self.machine.scan.input.partition_index
         if not numbers.columns:
-            found: Any = np.zeros(len(batch), np.int64)
+            found: np.ndarray = np.zeros(len(batch), np.int64)
         else:
             found = batch.partitions(numbers).astype(np.int64)
         most = int(found[found != NOWHERE].max(initial=0)) + 1
@@ -188,7 +189,7 @@ class PartitionReplay:
             self.waiting, events = events[ahead], events[~ahead]
         return events[self.events.there.all[events]]
 
-    def _update(self, fresh: Any, gone: Any) -> Difference:
+    def _update(self, fresh: np.ndarray, gone: np.ndarray) -> Difference:
         """Go over what events and retractions change, and compare."""
         known, machine = self.events, self.machine
         gone = gone[known.seen.all[gone]]
@@ -215,7 +216,7 @@ class PartitionReplay:
         self._go_on(parts, numbers)
         return self._difference(*self.standing.replace(found, changed, known.there.all, native=machine.scan.native))
 
-    def _scan(self, events: Any, partitions: Any, skip: Any) -> Any:
+    def _scan(self, events: np.ndarray, partitions: np.ndarray, skip: np.ndarray) -> Any:
         """Go over events; what each left behind."""
         if not len(events):
             return np.zeros(0, np.uint8)
@@ -225,7 +226,7 @@ class PartitionReplay:
             failed = {k: self.errors[event] for k, event in enumerate(events.tolist()) if event in self.errors}
         return self.machine.run(events, partitions, known.time.all[events], skip, known.of(events), failed)
 
-    def _go_on(self, parts: Parts, numbers: Any) -> None:
+    def _go_on(self, parts: Parts, numbers: np.ndarray) -> None:
         """The runs of partitions whose ends were met go on under their new numbers; the others were there before."""
         cut = parts.kinds == CUT
         partitions = parts.partitions[~cut]
@@ -235,7 +236,7 @@ class PartitionReplay:
 
     # Matches.
 
-    def _passed(self, found: MatchTable, changed: Any) -> MatchTable:
+    def _passed(self, found: MatchTable, changed: np.ndarray) -> MatchTable:
         """The matches that pass HAVING."""
         check_count(len(found) and int(changed[found.last].sum()))  # where nothing changed, runs are not complete
         if self.query.having is None or self.machine.scan.compiled.tests_having or not len(found):
@@ -317,14 +318,14 @@ class PartitionReplay:
         runs = self.machine.scan.state.nbytes() + self.machine.tape.nbytes + self.version.nbytes
         return int(events + runs + self.standing.nbytes)
 
-    def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
+    def save(self, sink: Sink) -> tuple[Json, Json]:
         """The events that may matter: all else follows from these."""
         self._forget(self.watermark, eager=True)
         older = [[sink.array("older.0", np.zeros(0, np.uint64)), sink.array("older.0.ends", np.zeros(0, np.int64))]]
         facts = {"place": None, "reached": self._reached, "certain": None, "older": older, "replay": True}
         return write_pipeline(self.head, sink), facts | {"log": self.log.save(sink)}
 
-    def load(self, state: dict[str, Any], saved: dict[str, Any], source: PartSource) -> None:
+    def load(self, state: Json, saved: Json, source: PartSource) -> None:
         """Take up events that were written down, and go over them: what that gives was given before."""
         self.log.load(saved["log"], source)
         self._read_log(saved["reached"])
@@ -348,7 +349,7 @@ class PartitionReplay:
 class PartitionMatches(EmittedMatches):
     """Matches by the numbers of their events. Their rows are made when they are asked for, in the order of S9."""
 
-    def __init__(self, replay: PartitionReplay, found: MatchTable, wanted: Any = None) -> None:
+    def __init__(self, replay: PartitionReplay, found: MatchTable, wanted: np.ndarray | None = None) -> None:
         self._found, self._wanted = found, wanted  # which of them (None: all)
         self._nothing = replay.head.queries[0].nothing()
         self._schema = replay.log.schema

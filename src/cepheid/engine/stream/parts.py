@@ -62,7 +62,7 @@ class Prefixed:
         """Some bytes."""
         return self.sink.add(self.prefix + name, part)
 
-    def array(self, name: str, array: Any) -> Any:
+    def array(self, name: str, array: np.ndarray) -> Any:
         """A flat array."""
         return self.sink.array(self.prefix + name, array)
 
@@ -74,7 +74,7 @@ class Prefixed:
         """Rows from a position on."""
         return self.sink.rows(self.prefix + name, table, base)
 
-    def hold(self, name: str, rows: StoredRows) -> tuple[Any, StoredRows]:
+    def hold(self, name: str, rows: StoredRows) -> tuple[list[int], StoredRows]:
         """Rows that never change."""
         return self.sink.hold(self.prefix + name, rows)
 
@@ -86,7 +86,7 @@ class FlatSink:
         self.parts: list[memoryview] = []
         self.length = 0
 
-    def add(self, name: str, part: Any) -> list[Any]:
+    def add(self, name: str, part: Any) -> list[int]:
         """Some bytes: their place and length."""
         view = memoryview(part).cast("B")
         found = [self.length, len(view)]
@@ -97,19 +97,19 @@ class FlatSink:
         self.length += len(view) + padding
         return found
 
-    def array(self, name: str, array: Any) -> list[Any]:
+    def array(self, name: str, array: np.ndarray) -> list[Any]:
         """A flat array, as it lies in memory."""
         return [array.dtype.str, *self.add(name, np.ascontiguousarray(array))]
 
-    def table(self, name: str, table: pa.Table) -> list[Any]:
+    def table(self, name: str, table: pa.Table) -> list[int]:
         """A table as Arrow IPC."""
         return self.add(name, table_bytes(table))
 
-    def rows(self, name: str, table: pa.Table, base: int) -> list[Any]:
+    def rows(self, name: str, table: pa.Table, base: int) -> list[int]:
         """All rows."""
         return self.table(name, table)
 
-    def hold(self, name: str, rows: StoredRows) -> tuple[Any, StoredRows]:
+    def hold(self, name: str, rows: StoredRows) -> tuple[list[int], StoredRows]:
         """All rows, which stay as they are."""
         return self.table(name, rows.table()), rows
 
@@ -127,7 +127,7 @@ class FlatSource:
             raise ValueError("the end is missing")
         return self.body[begin : begin + size]
 
-    def array(self, found: list[Any]) -> Any:
+    def array(self, found: list[Any]) -> np.ndarray:
         """A flat array."""
         return np.frombuffer(self.part(found[1:]), dtype=found[0])
 

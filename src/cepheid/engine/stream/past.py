@@ -47,7 +47,7 @@ class Past:
         self.steps = 0  # events that were gone over to find out what is needed, the last time
         self._enough = 0  # events before the watermark that are not looked at
 
-    def needed(self, watermark: int, limits: Any, standing: Any, errors: Errors, few: int) -> Any:
+    def needed(self, watermark: int, limits: np.ndarray, standing: np.ndarray, errors: Errors, few: int) -> np.ndarray:
         """Flags for the events that are needed: those since the watermark, and some before it.
 
         limits: of each event, how far its partition is: the watermark, or later.
@@ -68,7 +68,7 @@ class Past:
         keep[past] = True
         return keep
 
-    def _in_reach(self, past: Any, limits: Any) -> Any:
+    def _in_reach(self, past: np.ndarray, limits: np.ndarray) -> Any:
         """Those that are not too long before the time that their partition has reached."""
         known = self.events
         time, partition = known.time.all, known.partition.all
@@ -83,7 +83,7 @@ class Past:
         after = np.searchsorted(partition[past], partition[past], side="right") - np.arange(len(past))
         return past[after <= self.reach]
 
-    def _under_way(self, past: Any, watermark: int, standing: Any, errors: Errors) -> Any:
+    def _under_way(self, past: np.ndarray, watermark: int, standing: np.ndarray, errors: Errors) -> Any:
         """Those from the first event on of a run of their partition that the watermark has not ended."""
         known = self.events
         used = np.zeros(known.count, bool)
@@ -95,13 +95,13 @@ class Past:
         np.minimum.at(first, known.partition.all[held], known.time.all[held])
         return past[known.time.all[past] >= first[known.partition.all[past]]]
 
-    def _in_order(self, events: Any) -> Any:
+    def _in_order(self, events: np.ndarray) -> Any:
         """Events by partition, and in each in the order of S1."""
         wanted = np.zeros(self.events.count, bool)
         wanted[events] = True
         return self.order.of(wanted)
 
-    def _parts(self, events: Any) -> Iterator[Any]:
+    def _parts(self, events: np.ndarray) -> Iterator[np.ndarray]:
         """Events in parts that do not share a partition."""
         partition = self.events.partition.all[events]
         begin = 0
@@ -111,7 +111,7 @@ class Past:
             yield events[begin:end]
             begin = end
 
-    def _events_of_runs(self, events: Any, watermark: int, errors: Errors) -> Any:
+    def _events_of_runs(self, events: np.ndarray, watermark: int, errors: Errors) -> np.ndarray:
         """The events of the runs that there are when these events were gone over, and of all others."""
         known, machine = self.events, self.machine
         partition = known.partition.all[events]

@@ -250,13 +250,13 @@ class Promises:
 
     # Events.
 
-    def broken(self, events: Events, times: Any) -> Iterator[tuple[Any, Promise]]:
+    def broken(self, events: Events, times: np.ndarray) -> Iterator[tuple[np.ndarray, Promise]]:
         """For each promise that some events break: which of them do."""
         if not len(times) or int(times.min()) >= self.latest:
             return
         near = np.flatnonzero(times < self.latest)
         for columns, promised in self._of_keys.items():  # which may be many, and are looked up
-            found: dict[str, Any] = {}
+            found: dict[str, np.ndarray] = {}
             for row, key in zip(near.tolist(), keys_of(as_table(events).take(from_numpy(near)), columns), strict=True):
                 text = promised.get(key)
                 if text is not None and times[row] < self.made[text].before:
@@ -279,7 +279,7 @@ class Promises:
         return replace(schema, columns=columns, parts={})
 
 
-def _of_types(query: Runnable, events: Events, times: Any, kinds: set[str] | None) -> list[int]:
+def _of_types(query: Runnable, events: Events, times: np.ndarray, kinds: set[str] | None) -> list[int]:
     """The first time of an event of some types (None: of all), if there is one."""
     role = query.schema.roles.type
     if kinds is not None and role is not None:

@@ -11,6 +11,7 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.engine.stream.rows import RowsInMemory, StoredRows
 from cepheid.engine.stream.snapshot import saved_source
 from cepheid.pattern.expressions.types import is_untyped
+from cepheid.values.json import Json
 
 
 def with_types(known: pa.DataType, given: pa.DataType) -> pa.DataType:
@@ -77,7 +78,7 @@ class _RetypedSource(FlatSource):
         return RowsInMemory(self.table(found))
 
 
-def retype(header: dict[str, Any], flat: FlatSink, pipeline: Pipeline) -> FlatSource:
+def retype(header: Json, flat: FlatSink, pipeline: Pipeline) -> FlatSource:
     """Fit a state, which was written by `write_state`, to a pipeline in which some columns have a type at last."""
     schemas: dict[tuple[str, ...], pa.Schema] = {}
     written = FlatSource(memoryview(b"".join(flat.parts)))

@@ -25,6 +25,7 @@ from cepheid.engine.stream.pipeline import Pipeline
 from cepheid.errors import UsageError
 from cepheid.pattern.tree.flow import EVENTS, StreamSource
 from cepheid.pattern.tree.partitioning import Partitioning
+from cepheid.values.json import Json
 
 MAGIC = b"CEPHEID\n"
 VERSION = 3
@@ -38,9 +39,9 @@ class OtherFormatError(UsageError):
 # The state of a session.
 
 
-def write_state(facts: dict[str, Any], pipeline: Pipeline | None, late: pa.Table | None, sink: Sink) -> dict[str, Any]:
+def write_state(facts: Json, pipeline: Pipeline | None, late: pa.Table | None, sink: Sink) -> Json:
     """The header of a session's state; its parts go into the sink."""
-    header: dict[str, Any] = {"session": facts, "late": None if late is None else sink.table("late", late)}
+    header: Json = {"session": facts, "late": None if late is None else sink.table("late", late)}
     return header if pipeline is None else header | write_pipeline(pipeline, sink)
 
 
@@ -100,7 +101,7 @@ def saved_source(saved: dict[str, Any]) -> StreamSource:
 Read = tuple[dict[str, Any], pa.Schema | None, Callable[[Pipeline], None], pa.Table | None]
 
 
-def read_state(header: dict[str, Any], source: PartSource, fingerprint: str) -> Read:
+def read_state(header: Json, source: PartSource, fingerprint: str) -> Read:
     """The facts of a session, its schema, how to fill its pipeline, and its late events."""
     with telling_damage():
         facts = header["session"]
@@ -192,7 +193,7 @@ def telling_damage() -> Iterator[None]:
 # The same as bytes.
 
 
-def to_bytes(header: dict[str, Any], flat: FlatSink) -> bytes:
+def to_bytes(header: Json, flat: FlatSink) -> bytes:
     """A header and parts as bytes."""
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
@@ -200,7 +201,7 @@ def to_bytes(header: dict[str, Any], flat: FlatSink) -> bytes:
     return b"".join([_START.pack(MAGIC, VERSION, 0, len(text), total), text, *flat.parts])
 
 
-def from_bytes(blob: object) -> tuple[dict[str, Any], FlatSource]:
+def from_bytes(blob: object) -> tuple[Json, FlatSource]:
     """The header and the parts."""
     if not isinstance(blob, bytes | bytearray | memoryview):
         raise UsageError("CEP607", f"a {type(blob).__name__} is no snapshot", _REMEDY)

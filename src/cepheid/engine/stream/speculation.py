@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.matches.changes import Difference
 from cepheid.engine.matches.difference import (
@@ -37,6 +39,7 @@ from cepheid.engine.stream.snapshot import load_pipeline, write_pipeline
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.flow import EVENTS
 from cepheid.pattern.tree.nodes import Output
+from cepheid.values.json import Json
 
 FEW_EVENTS = 1024
 """Events that are gone over again rather than that a state is kept."""
@@ -87,7 +90,7 @@ class Speculation:
 
     # A call.
 
-    def weigh(self, events: Timed, signs: Any, watermark: int | None) -> Net:
+    def weigh(self, events: Timed, signs: np.ndarray | None, watermark: int | None) -> Net:
         """What insertions (1), retractions (-1) and a watermark do to the events. Nothing is changed yet."""
         return self.log.weigh(events, signs, watermark)
 
@@ -348,7 +351,7 @@ class Speculation:
         rows = sum(int(stream.kept.nbytes) for _, stream in self.head.every_stream())
         return self.log.nbytes + machines + rows
 
-    def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
+    def save(self, sink: Sink) -> tuple[Json, Json]:
         """The first state that is kept, and the events since then with what can't be found out from these."""
         first = self.kept[0]
         older = [
@@ -359,7 +362,7 @@ class Speculation:
         facts |= {"watermark": self.watermark, "trail": self.trail}
         return written(first.state, sink), facts | {"log": self.log.save(sink)}
 
-    def load(self, state: dict[str, Any], saved: dict[str, Any], source: PartSource) -> None:
+    def load(self, state: Json, saved: Json, source: PartSource) -> None:
         """Take up what was written down, and go ahead again: what that gives was given before."""
         load_pipeline(state, source, self.head)
         self.place = saved["place"]

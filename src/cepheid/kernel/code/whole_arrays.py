@@ -74,16 +74,16 @@ class _WholeArrays:
 # The functions of `runtime`.
 
 
-def _remainder(left: Any, right: Any) -> Any:
+def _remainder(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     # The machine can't divide the least integer by -1.
     return np.where(right == 0, 0, np.fmod(left, np.where((right == -1) | (right == 0), 1, right)))
 
 
-def _less(left: Any, right: Any) -> Any:
+def _less(left: np.ndarray, right: np.ndarray) -> Any:
     return (left < right) | (np.isnan(right) & ~np.isnan(left))
 
 
-def _same(left: Any, right: Any) -> Any:
+def _same(left: np.ndarray, right: np.ndarray) -> Any:
     return (left == right) | (np.isnan(left) & np.isnan(right))
 
 

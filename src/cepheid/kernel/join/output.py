@@ -23,14 +23,16 @@ class MatchPositions:
     """Some matches: the positions of each component's event, counted from an origin."""
 
     origin: int
-    positions: Sequence[Any]
-    whole: tuple[Any, ...] = ()  # the arrays, all of one length, of which the positions are the first ones
+    positions: Sequence[np.ndarray]
+    whole: tuple[np.ndarray, ...] = ()  # the arrays, all of one length, of which the positions are the first ones
 
 
 class MatchBuffers:
     """Where matches are written: an array for each component. `spare`: arrays of an earlier run, to be used again."""
 
-    def __init__(self, components: int, *, native: bool, spare: list[Any] | None = None) -> None:
+    def __init__(
+        self, components: int, *, native: bool, spare: list[tuple[np.ndarray, np.ndarray]] | None = None
+    ) -> None:
         self.components = components
         self.native = native
         self.spare = spare
@@ -54,7 +56,7 @@ class MatchBuffers:
         """Take the matches that were written; others are written to other arrays, or over them."""
         if not count:
             return
-        found: list[Any] = [np.asarray(array[:count], np.uint32) for array in self.arrays]
+        found: list[np.ndarray] = [np.asarray(array[:count], np.uint32) for array in self.arrays]
         whole: tuple[Any, ...] = ()
         if 2 * count > self.room:  # the arrays go with the matches
             whole, self.arrays = tuple(self.arrays), []

@@ -19,6 +19,7 @@ from cepheid.kernel.runtime import FAILED, NIL, TESTS
 from cepheid.kernel.scan.kernel import MATCH_ROOM, MATCHES, MERGED, NODE_ROOM, NODES, Pool, ScanKernel
 from cepheid.kernel.scan.variables import BLOCK, ENDED, OVER
 from cepheid.kernel.store import FREE
+from cepheid.values.json import Json
 
 MOST_NODES = 8_000_000
 """How large a match store may become while nobody has asked for its matches."""
@@ -251,7 +252,7 @@ class ScanState:
             if len(alive):
                 self._give(pool, alive)
 
-    def _give(self, pool: Pool, over: Any) -> None:
+    def _give(self, pool: Pool, over: np.ndarray) -> None:
         """Some entries are certain: write their matches down, in the order of their ends, and free them."""
         while self.matches + len(over) > self.room[Extent.MATCHES]:
             self.room[Extent.MATCHES] *= 2
@@ -269,7 +270,7 @@ class ScanState:
         self.cells[MATCHES] += len(over)
         self._free(pool, set(over.tolist()))
 
-    def _lows(self, pool: Pool, entries: Any) -> Any:
+    def _lows(self, pool: Pool, entries: np.ndarray) -> Any:
         """The oldest starts that are in one window with the ends of matches that wait."""
         if self.window is None:
             return np.zeros(len(entries), np.int64)
@@ -319,19 +320,19 @@ class ScanState:
         yield from ((self.arrays[name], None) for name in self.kernel.slots)
         yield from ((self.arrays[pool.array("node")], pool) for pool in self.kernel.pools)
 
-    def _partitions(self, pool: Pool | None, used: Any) -> Any:
+    def _partitions(self, pool: Pool | None, used: np.ndarray) -> np.ndarray:
         """The partitions of some entries; where there is no pool, an entry has the number of its partition."""
         return used if pool is None else np.asarray(self.arrays[pool.array("partition")])[used]
 
-    def _match_roots(self) -> Any:
+    def _match_roots(self) -> np.ndarray:
         """The nodes that lead to matches which were not taken."""
         return np.asarray(self.arrays["match_root"][: self.matches], np.uint32)
 
-    def _at(self, time: int, partitions: Any) -> Any:
+    def _at(self, time: int, partitions: np.ndarray) -> int:
         """A time, or those that some partitions have reached where these are later."""
         return time if self.ahead is None else np.maximum(min(max(time, -FAR), FAR), self.ahead[partitions])
 
-    def _oldest(self, clock: Any, partitions: Any) -> Any:
+    def _oldest(self, clock: Any, partitions: np.ndarray) -> Any:
         """The oldest start that is still in the window, for some partitions. clock: one time, or one per partition."""
         if self.window is None:
             return np.zeros(len(partitions), np.int64)
@@ -419,9 +420,9 @@ class ScanState:
                 oldest = self._at(clock, self._partitions(pool, used)) - window + 1
                 self._free(pool, set(used[starts[nodes[used]] < oldest].tolist()))
 
-    def held_partitions(self, clock: int) -> Any:
+    def held_partitions(self, clock: int) -> np.ndarray:
         """Which partitions have something that a match to come can need."""
-        alive: Any = np.zeros(self.partitions, bool)
+        alive: np.ndarray = np.zeros(self.partitions, bool)
         for name in self.kernel.slots:
             alive |= np.asarray(self.arrays[name][: self.partitions], np.uint32) != NIL
         for pool in self.kernel.pools:
@@ -436,11 +437,11 @@ class ScanState:
             alive |= np.asarray(self.arrays[name][: self.partitions], np.int64) > reached - period
         return alive
 
-    def keep_partitions(self, alive: Any) -> None:
+    def keep_partitions(self, alive: np.ndarray) -> None:
         """Give up partitions that have nothing; the others are numbered anew, in order."""
         self.fit(len(alive))  # another query of the stream may have met keys that this one has not
         partitions, kept = self.partitions, np.flatnonzero(alive)
-        number: Any = np.zeros(partitions, np.uint32)
+        number: np.ndarray = np.zeros(partitions, np.uint32)
         number[kept] = np.arange(len(kept))
         for wanted in self.kernel.state:
             name = wanted.array.name
@@ -455,7 +456,7 @@ class ScanState:
         self._fitted = ()
         self.fit(len(kept))
 
-    def clear_partitions(self, partitions: Any) -> None:
+    def clear_partitions(self, partitions: np.ndarray) -> None:
         """End the runs of some partitions."""
         s = self.arrays
         counts = [pool.count for pool in self.kernel.pools if pool.count in s]
@@ -482,7 +483,7 @@ class ScanState:
         self.arrays["node_word"][: self.nodes] = words if self.native else words.tolist()
         return used
 
-    def held_strings(self) -> Iterator[Any]:
+    def held_strings(self) -> Iterator[np.ndarray]:
         """The codes of strings that runs hold; what is left in free entries does not count."""
         used = {pool.name: np.asarray(self.arrays[pool.array("node")]) != NIL for pool in self.kernel.pools}
         for wanted in self._coded():
@@ -491,7 +492,7 @@ class ScanState:
                 codes = codes[: self.matches]
             yield codes[used[wanted.owner]] if wanted.owner else codes
 
-    def renumber_strings(self, number: Any) -> None:
+    def renumber_strings(self, number: np.ndarray) -> None:
         """Strings have other codes from now on."""
         for wanted in self._coded():
             name = wanted.array.name
@@ -530,7 +531,7 @@ class ScanState:
         room = {extent.value: size for extent, size in self.room.items()}
         return {"names": names, "room": room, "pools": self.pool_room}, arrays
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], partitions: int) -> None:
+    def load(self, facts: Json, arrays: list[np.ndarray], partitions: int) -> None:
         """Take up a state that was dumped, by either kind of run."""
         self.room = {Extent(name): size for name, size in facts["room"].items()}
         self.pool_room = dict(facts["pools"])

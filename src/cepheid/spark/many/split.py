@@ -158,7 +158,7 @@ def _slices(parts: Sequence[VariantRules]) -> SparkPartitioning | None:
     return SparkPartitioning((), max(windows), max(part.by.lookback for part in parts))
 
 
-def _numbers(parts: Sequence[VariantRules]) -> Any:
+def _numbers(parts: Sequence[VariantRules]) -> np.ndarray:
     return np.sort(np.concatenate([part.numbers for part in parts]))
 
 

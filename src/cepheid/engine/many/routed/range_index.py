@@ -27,7 +27,7 @@ class _Interval:
     key: Key
     lows: np.ndarray
     highs: np.ndarray
-    sides: tuple[tuple[int, Any, Any], ...]
+    sides: tuple[tuple[int, np.ndarray, np.ndarray], ...]
 
 
 class RangeIndex:
@@ -69,7 +69,7 @@ class RangeIndex:
             alive = np.flatnonzero(np.isin(self.numbers, self.gone, invert=True))
             numbers, first = np.unique(self.numbers[alive], return_index=True)
             constants = self.constants.take(from_numpy(alive[first]))
-            found: dict[Key, tuple[Any, Any]] = {}
+            found: dict[Key, tuple[np.ndarray, np.ndarray]] = {}
             for bounds in self.bounds:
                 low, high = self._ends(bounds, constants, len(numbers))
                 known = found.get(bounds.key)
@@ -113,7 +113,7 @@ class RangeIndex:
         """The order of rules in which events pass the fewest first ones, how many each does, and the keys of events."""
         _, intervals = self._index()
         values = [self._values(batch, interval.key) for interval in intervals]
-        best: tuple[Any, Any] | None = None
+        best: tuple[np.ndarray, np.ndarray] | None = None
         for interval, value in zip(intervals, values, strict=True):
             for sign, ends, order in interval.sides:
                 counts = np.where(value == NULL, 0, np.searchsorted(ends, sign * np.maximum(value, LEAST), "right"))

@@ -28,6 +28,7 @@ from cepheid.front.templates.template import Joined
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.tree.nodes import Output
 from cepheid.pattern.tree.partitioning import Partitioning
+from cepheid.values.json import Json
 
 MOST_ROWS = 2**18
 """Rows of a joined stream that are made at a time; those of one instant are made together, however many they are."""
@@ -255,7 +256,7 @@ class RoutedTier:
 
     # Snapshots.
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[Json, list[np.ndarray]]:
         """The state with the rules: facts for a header, and flat arrays."""
         assert not self.queue, "what was fed is settled before it is written down"
         stream, rules = self.stream, self.rules
@@ -283,7 +284,7 @@ class RoutedTier:
         kept = [rules.numbers, rules.since, rules.until, constants, self.gone, *stream.all_pairs]
         return facts, [*kept, *routed, *keys, *own]
 
-    def load(self, facts: dict[str, Any], arrays: list[np.ndarray], rows: KeptRows) -> None:
+    def load(self, facts: Json, arrays: list[np.ndarray], rows: KeptRows) -> None:
         """Take up a state that was dumped; it has its rules."""
         numbers, since, until, constants, gone, ids, owners, *rest = arrays
         routed = facts.get("routed", 0)  # there were none in earlier releases

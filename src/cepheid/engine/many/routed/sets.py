@@ -38,7 +38,7 @@ def _has_many(column: pa.ChunkedArray) -> bool:
     return len(column) > FEW_SETS and len({repr(value) for value in column.slice(0, 64).to_pylist()}) > FEW_SETS
 
 
-def by_length(rules: pa.Table, names: Sequence[str]) -> Iterator[tuple[Lengths | None, Any]]:
+def by_length(rules: pa.Table, names: Sequence[str]) -> Iterator[tuple[Lengths | None, np.ndarray]]:
     """Rules by the lengths of their sets; None: of those that are empty, or too long."""
     lengths = np.stack([pc.list_value_length(rules.column(name)).to_numpy().astype(np.int64) for name in names])
     odd = ((lengths == 0) | (lengths > LONGEST)).any(axis=0)

@@ -271,7 +271,9 @@ class VariedTemplate:
         return bind(found, self.schema, self.functions)
 
 
-def _groups(rules: pa.Table, shaping: Sequence[str], rows: np.ndarray) -> Iterator[tuple[dict[str, object], Any]]:
+def _groups(
+    rules: pa.Table, shaping: Sequence[str], rows: np.ndarray
+) -> Iterator[tuple[dict[str, object], np.ndarray]]:
     """Rows with the same values of some columns."""
     if not shaping:
         yield {}, rows

@@ -302,7 +302,11 @@ class NodeTables:
         return mixed
 
     def finish(
-        self, leaves: np.ndarray, numbers: np.ndarray, paths: np.ndarray, constants: tuple[Sequence[Any], Sequence[Any]]
+        self,
+        leaves: np.ndarray,
+        numbers: np.ndarray,
+        paths: np.ndarray,
+        constants: tuple[Sequence[np.ndarray], Sequence[np.ndarray]],
     ) -> LevelTables:
         """The arrays, with the rules of each leaf and the hash table."""
         nodes = np.concatenate([np.zeros((0, k.NODE), np.int64), *self.nodes])
@@ -363,7 +367,7 @@ def _has_many(parent: np.ndarray) -> np.ndarray:
     return np.repeat(count > FEW, count)
 
 
-def _sets(asked: RowConditions, used: np.ndarray) -> tuple[Any, list[tuple[int, ...]]]:
+def _sets(asked: RowConditions, used: np.ndarray) -> tuple[np.ndarray, list[tuple[int, ...]]]:
     """The columns of some conditions of each row: a code, and what the codes stand for."""
     counts = asked.per_row(used)
     columns = asked.columns[used]

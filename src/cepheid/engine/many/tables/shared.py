@@ -29,6 +29,7 @@ from cepheid.engine.matches.match_table import MatchTable
 from cepheid.front.templates.template import Joined
 from cepheid.kernel import shared as k
 from cepheid.pattern.expressions.types import Kind
+from cepheid.values.json import Json
 
 FEW_RULES = 2000
 """So many rules, that come and those of the last levels together, are put into a level before the next event."""
@@ -300,14 +301,14 @@ class SharedTier:
         self.tables.sweep(now)
         return self.tables.oldest()
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[Json, list[np.ndarray]]:
         """The runs, and the rules of the nodes that they are at."""
         self.settle_rules()
         facts, arrays = dump_runs(self.tables, self._places())
         late = np.flatnonzero(self._since > EVER)
         return {**facts, "events": self._events}, [late, self._since[late], *arrays]
 
-    def load(self, facts: dict[str, Any], arrays: list[np.ndarray], rows: KeptRows) -> None:
+    def load(self, facts: Json, arrays: list[np.ndarray], rows: KeptRows) -> None:
         """Take up runs, at the nodes that their rules have now; runs that no rule needs any more end."""
         self.settle_rules()
         self._events = facts["events"]
@@ -322,7 +323,7 @@ class SharedTier:
         places = [(level.numbers, level.paths) for level in self._levels]
         load_runs(self.tables, places, facts, runs, self.codes, rows)
 
-    def _places(self) -> list[tuple[Any, Any]]:
+    def _places(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """The rules of each level, and their nodes, those of levels that are retired first."""
         return [(level.numbers, level.paths) for level in (*self._old, *self._levels)]
 

@@ -11,13 +11,14 @@ from cepheid.engine.encoding.batch import StreamCodes
 from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.many.tables.tables import SharedTables
 from cepheid.kernel import shared as k
+from cepheid.values.json import Json
 
 COUNTED = [k.TOUCHED, k.CANDIDATES, k.MADE]
 Places = Sequence[tuple[Any, Any]]
 """Rules, and the nodes of each, step by step; 0 where it has none."""
 
 
-def dump_runs(tables: SharedTables, places: Places) -> tuple[dict[str, Any], list[Any]]:
+def dump_runs(tables: SharedTables, places: Places) -> tuple[Json, list[np.ndarray]]:
     """The runs, the nodes that they are at, and the rules of these."""
     live = tables.live()
     stride, reals = tables.stride, int(tables.cells[k.REALS])
@@ -46,7 +47,7 @@ def dump_runs(tables: SharedTables, places: Places) -> tuple[dict[str, Any], lis
 def load_runs(
     tables: SharedTables,
     places: Places,
-    facts: dict[str, Any],
+    facts: Json,
     arrays: list[np.ndarray],
     codes: StreamCodes,
     rows: KeptRows,

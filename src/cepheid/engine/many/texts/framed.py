@@ -89,7 +89,7 @@ class _FrameRules:
         self,
         framed: Framed,
         frame: Frame,
-        conditions: list[tuple[int, Any]],
+        conditions: list[tuple[int, np.ndarray]],
         compiling: Compile,
         known: KnownChains,
     ) -> None:
@@ -108,8 +108,10 @@ class _FrameRules:
 
     def _rules(self) -> Iterator[tuple[ChainRules, Program]]:
         bare = self.chain(())
-        placed: list[tuple[Any, Any, tuple[PlacedBounds, ...]]] = []  # rows of the frame, of the conjunct, what it adds
-        inner: list[tuple[int, Any]] = []  # what is part of chains
+        placed: list[
+            tuple[np.ndarray, Any, tuple[PlacedBounds, ...]]
+        ] = []  # rows of the frame, of the conjunct, what it adds
+        inner: list[tuple[int, np.ndarray]] = []  # what is part of chains
         for number, rows in self.conditions:
             conjunct = self.framed.conjuncts[number]
             try:
@@ -140,7 +142,7 @@ class _FrameRules:
         self.left[rows] = True
         self.why = self.why or str(why)
 
-    def _kinds(self, inner: list[tuple[int, Any]]) -> tuple[list[Conditions], np.ndarray]:
+    def _kinds(self, inner: list[tuple[int, np.ndarray]]) -> tuple[list[Conditions], np.ndarray]:
         """Which conditions are in the chain of each text, with which constants: each set once, with an example."""
         count = len(self.frame.texts)
         if not inner:
@@ -316,7 +318,7 @@ def _column(bound: Bounds, name: str, given: ex.Literal) -> RuleConstant:
     return RuleConstant(name, given.type)
 
 
-def _extras(placed: list[tuple[Any, Any, tuple[PlacedBounds, ...]]], place: np.ndarray) -> Iterator[Extra]:
+def _extras(placed: list[tuple[np.ndarray, Any, tuple[PlacedBounds, ...]]], place: np.ndarray) -> Iterator[Extra]:
     for places, (conjunct, rows), adds in placed:
         at = place[places]
         chosen = np.flatnonzero(at >= 0)
