@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from cepheid.errors import CepheidError
 from cepheid.language import parse, print_program, print_query
-from cepheid.language.conjuncts import split
-from cepheid.language.frames import frames_of
-from cepheid.language.known_drafts import KnownDrafts
-from cepheid.language.skeleton import BLOCK, HOLE, cut, pieces_of
-from cepheid.language.template import read_cut
+from cepheid.language.texts.conjuncts import split
+from cepheid.language.texts.frames import frames_of
+from cepheid.language.texts.known_drafts import KnownDrafts
+from cepheid.language.texts.skeleton import BLOCK, HOLE, cut, pieces_of
+from cepheid.language.texts.template import read_cut
 from cepheid.pattern.tree.nodes import QueryTree
 from cepheid.testing import read_cases
 from cepheid.testing.functions import FUNCTIONS

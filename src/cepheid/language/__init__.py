@@ -6,8 +6,7 @@ Lark parses SASE+ and automata by `grammar.lark`; `builder`, `expressions` and `
 nodes. CESAR has a reader of its own in `algebra`. When a parse fails, `mistakes` makes the error, with advice for
 those who know SQL (`advice`, `habits`).
 
-Many texts are read together: `skeleton` cuts their constants out, so that texts that differ only in constants are
-parsed once (`template`). Texts that differ in conditions too are cut at their ANDs (`conjuncts`, `frames`).
+Many texts are read together in `texts`.
 """
 
 from cepheid.language.algebra.printer import print_term

@@ -12,7 +12,7 @@ from cepheid.engine.many.tables.level import ChainRules
 from cepheid.engine.many.texts.framed import shared_rules
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.language import parse
-from cepheid.language.frames import read_frames
+from cepheid.language.texts.frames import read_frames
 from cepheid.pattern.binding.schema import make_schema
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.pattern.tree.nodes import Program

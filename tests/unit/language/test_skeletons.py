@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from cepheid.language.skeleton import HOLE, cut
-from cepheid.language.template import read_texts
+from cepheid.language.texts.skeleton import HOLE, cut
+from cepheid.language.texts.template import read_texts
 
 A = "PATTERN A a WHERE "
 

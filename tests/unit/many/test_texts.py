@@ -12,7 +12,7 @@ import cepheid as cep
 from cepheid.api.many import framed_texts
 from cepheid.api.many.options import SharedOptions
 from cepheid.engine.planning.compiled_query import CompiledQuery
-from cepheid.language import frames, template
+from cepheid.language.texts import frames, template
 
 PAIR = "PATTERN SEQ(A a, B b) WHERE skip_till_next_match {{ {} }} WITHIN {} ms"
 GOOD = {

@@ -16,8 +16,8 @@ from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.language import parse
-from cepheid.language.constants import as_literal
-from cepheid.language.template import with_constants
+from cepheid.language.texts.constants import as_literal
+from cepheid.language.texts.template import with_constants
 
 
 def same_rules(wanted: RuleSet, known: RuleSet, index: IdIndex, alive: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

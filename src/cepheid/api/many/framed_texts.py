@@ -14,11 +14,11 @@ from cepheid.api.read_program import read_program
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import TEXT, Rules, Template
 from cepheid.errors import CepheidError
-from cepheid.language.constants import as_literal
-from cepheid.language.frames import Conjunct, Frame, Framed, blocks_of, frames_of, with_conditions
-from cepheid.language.known_drafts import KnownDrafts
-from cepheid.language.skeleton import Cut
-from cepheid.language.template import parameter, with_constants, with_literals
+from cepheid.language.texts.constants import as_literal
+from cepheid.language.texts.frames import Conjunct, Frame, Framed, blocks_of, frames_of, with_conditions
+from cepheid.language.texts.known_drafts import KnownDrafts
+from cepheid.language.texts.skeleton import Cut
+from cepheid.language.texts.template import parameter, with_constants, with_literals
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameter_uses import window_uses

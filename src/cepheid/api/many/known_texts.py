@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.language.known_drafts import KnownDrafts
+from cepheid.language.texts.known_drafts import KnownDrafts
 from cepheid.pattern.binding.schema import Schema
 
 MOST_SOUND = 1 << 16

@@ -18,8 +18,8 @@ from cepheid.api.query import Query
 from cepheid.api.read_program import read_program
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError, UsageError
-from cepheid.language.skeleton import cut
-from cepheid.language.template import ReadTexts, WrongTexts, read_cut
+from cepheid.language.texts.skeleton import cut
+from cepheid.language.texts.template import ReadTexts, WrongTexts, read_cut
 
 
 def read_template(name: Any, source: object, options: SharedOptions) -> Template:

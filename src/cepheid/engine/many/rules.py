@@ -13,7 +13,7 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.protocol import constant_column
 from cepheid.language import parse
-from cepheid.language.frames import Framed, example_of, read_frames
+from cepheid.language.texts.frames import Framed, example_of, read_frames
 from cepheid.pattern.binding.schema import Roles
 from cepheid.pattern.tree.nodes import Program
 

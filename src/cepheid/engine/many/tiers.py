@@ -30,7 +30,7 @@ from cepheid.engine.stream.pipeline import PlansFactory
 from cepheid.front.templates.rule_columns import NotJoinedError
 from cepheid.front.templates.template import Joined, join
 from cepheid.kernel.compile import has_compiler
-from cepheid.language.template import read_texts
+from cepheid.language.texts.template import read_texts
 from cepheid.pattern.binding.schema import Roles
 from cepheid.pattern.tree.nodes import Program
 

@@ -22,9 +22,9 @@ from cepheid.engine.many.tables.level import ChainRules, Extra
 from cepheid.engine.many.texts.known_chains import KnownChains, NotUnitedError
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.errors import CepheidError
-from cepheid.language.constants import as_literal
-from cepheid.language.frames import Conjunct, Frame, Framed, blocks_of, with_conditions
-from cepheid.language.template import parameter, with_constants, with_literals
+from cepheid.language.texts.constants import as_literal
+from cepheid.language.texts.frames import Conjunct, Frame, Framed, blocks_of, with_conditions
+from cepheid.language.texts.template import parameter, with_constants, with_literals
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import window_nanoseconds
 from cepheid.pattern.expressions.types import BOOL, Kind

@@ -16,7 +16,7 @@ import pyarrow as pa
 from cepheid.errors import CepheidError
 from cepheid.language.lexis import text_of
 from cepheid.language.parser import parse_expression
-from cepheid.language.skeleton import Spelling, spellings
+from cepheid.language.texts.skeleton import Spelling, spellings
 from cepheid.pattern.expressions import types
 from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions.nodes import Literal

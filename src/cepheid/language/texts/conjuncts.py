@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import accumulate
 
 from cepheid.language.lexis import WORD
-from cepheid.language.skeleton import BLOCK, HOLE, WHOLE
+from cepheid.language.texts.skeleton import BLOCK, HOLE, WHOLE
 from cepheid.pattern.tree.walk import MAX_DEPTH
 
 

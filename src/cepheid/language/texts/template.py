@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from cepheid.errors import CepheidError, Span
 from cepheid.language.algebra.printed import without_latex
-from cepheid.language.constants import ConstantReader, TextConstants, as_literal
-from cepheid.language.known_drafts import KnownDrafts, TextDraft
 from cepheid.language.parser import parse
-from cepheid.language.skeleton import WHOLE, Cut, Spelling, cut, pieces_of
+from cepheid.language.texts.constants import ConstantReader, TextConstants, as_literal
+from cepheid.language.texts.known_drafts import KnownDrafts, TextDraft
+from cepheid.language.texts.skeleton import WHOLE, Cut, Spelling, cut, pieces_of
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.functions import UNITS_OF
 from cepheid.pattern.tree.nodes import Language, Program, QueryTree

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cepheid.language.constants import ConstantReader
+from cepheid.language.texts.constants import ConstantReader
 
 MOST_DRAFTS = 1 << 14
 """Drafts that are remembered: with more of them, what they are of does not come again."""

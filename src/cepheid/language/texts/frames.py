@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.errors import CepheidError
-from cepheid.language.conjuncts import split
-from cepheid.language.constants import TextConstants, as_literal
-from cepheid.language.known_drafts import KnownDrafts, TextDraft
 from cepheid.language.parser import parse
-from cepheid.language.skeleton import BLOCK, HOLE, Cut, cut, groups, pieces_of
-from cepheid.language.template import (
+from cepheid.language.texts.conjuncts import split
+from cepheid.language.texts.constants import TextConstants, as_literal
+from cepheid.language.texts.known_drafts import KnownDrafts, TextDraft
+from cepheid.language.texts.skeleton import BLOCK, HOLE, Cut, cut, groups, pieces_of
+from cepheid.language.texts.template import (
     DraftSource,
     SkeletonTexts,
     WrongTexts,
