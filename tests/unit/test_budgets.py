@@ -89,12 +89,12 @@ CESAR = """
     σ_{short}(first ;_{same} second)
 """
 BUDGETS: dict[tuple[str, str], tuple[str, int, int]] = {
-    ("stacks", "plain"): (STACKS, 85, 26),
-    ("stacks", "compiled"): (STACKS, 88, 26),
-    ("runs", "plain"): (RUNS, 68, 24),
-    ("runs", "compiled"): (RUNS, 72, 26),
-    ("automaton", "plain"): (AUTOMATON, 68, 24),
-    ("CESAR", "plain"): (CESAR, 67, 24),
+    ("stacks", "plain"): (STACKS, 62, 21),
+    ("stacks", "compiled"): (STACKS, 65, 21),
+    ("runs", "plain"): (RUNS, 45, 19),
+    ("runs", "compiled"): (RUNS, 49, 21),
+    ("automaton", "plain"): (AUTOMATON, 45, 19),
+    ("CESAR", "plain"): (CESAR, 44, 19),
 }
 
 

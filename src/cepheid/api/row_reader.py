@@ -32,14 +32,15 @@ class RowReader:
         self._form = RowForm(schema)
         found = [_take(column) for column in schema.columns.values()]
         takes = [take for take in found if take is not None]
-        self._columns = list(zip(schema.columns, takes, strict=True)) if len(takes) == len(found) else []
+        kinds = [_kind(column) for column in schema.columns.values()]
+        self._columns = list(zip(schema.columns, kinds, takes, strict=True)) if len(takes) == len(found) else []
 
     def read(self, events: object) -> FewEvents | None:
         """The events, or None where they are not a list of a few dicts whose values all fit."""
         if type(events) is not list or not 0 < len(events) < FEW or not self._columns:
             return None
         try:
-            rows = [self._row(event) for event in events]
+            rows = list(map(self._row, events))
         except _OtherError:
             return None
         return FewEvents(self._form, rows)
@@ -49,16 +50,30 @@ class RowReader:
             raise _OtherError
         row: list[Value] = []
         absent = 0
-        for name, take in self._columns:
+        for name, kind, take in self._columns:
             value = event.get(name)
             if value is None:
                 row.append(None)
                 absent += name not in event
+                continue
+            python_type = type(value)
+            if python_type is kind and (kind is not str or value.isascii()):
+                row.append(value)
             else:
                 row.append(take(value))
         if len(event) + absent != len(row) or row[self._form.time] is None:  # a column too many, or no time
             raise _OtherError
         return tuple(row)
+
+
+def _kind(column: Type) -> type | None:
+    """The type whose values a column holds as they are (of text: those in ASCII), if there is one."""
+    arrow = plain(column)
+    if arrow == pa.float64():
+        return float
+    if arrow in (pa.string(), pa.large_string()):
+        return str
+    return bool if arrow == pa.bool_() else None
 
 
 def _take(column: Type) -> Take | None:

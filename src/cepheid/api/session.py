@@ -201,17 +201,24 @@ class Session(Changing):
 
     def _read(self, events: object) -> Events:
         """Events of the columns of those before: where a look shows that they are, no column is converted."""
-        session = self.engine
-        if session.begun:
-            if self._reader is None or self._read_schema is not session.schema:
-                self._reader, self._read_schema = RowReader(session.schema), session.schema
-                self._checked = any(is_checked(arrow) for arrow in session.columns.types)
+        session, reader = self.engine, self._reader
+        if reader is None or self._read_schema is not session.schema:
+            reader = self._reader_of_rows()
+        if reader is not None:
             if isinstance(events, pa.Table) and events.schema.equals(session.columns) and not self._checked:
                 return events
-            rows = self._reader.read(events)
+            rows = reader.read(events)
             if rows is not None:
                 return rows
         return self._fitted(to_table(events, session.roles.type), listed=not hasattr(events, "columns"))
+
+    def _reader_of_rows(self) -> RowReader | None:
+        """What reads rows of the columns of the session, once these are known for good."""
+        session = self.engine
+        if session.is_open and session.begun:
+            self._reader, self._read_schema = RowReader(session.schema), session.schema
+            self._checked = any(is_checked(arrow) for arrow in session.columns.types)
+        return self._reader
 
     def _fitted(self, table: pa.Table, *, listed: bool) -> pa.Table:
         """A table with the columns of those before. listed: it is made of dicts, which may lack keys."""

@@ -34,15 +34,18 @@ class PromiseBook:
     that are not late. It passes the pipeline of its own query, whose columns may have got types since.
 
     certain: how far the session is by promises, where that is ahead of the watermark.
+    are_made: whether there was any promise, so that the others have to be called.
     """
 
     def __init__(self) -> None:
         self.certain: int | None = None
+        self.are_made = False
         self._trusted: Promises | None = None  # that the session goes by
         self._untrusted: Promises | None = None  # that only tell which rows are late
 
     def add(self, promise: Promise, pipeline: Pipeline, *, trusted: bool) -> None:
         """One more promise. trusted: more follows from it than which events are late."""
+        self.are_made = True
         if trusted:
             self.trusted(pipeline).add(promise)
             return
@@ -59,11 +62,6 @@ class PromiseBook:
             for one in earlier.made.values():
                 self._trusted.add(bound_promise(one.before, one.source, one.key is not None, self._trusted.queries[0]))
         return self._trusted
-
-    @property
-    def are_made(self) -> bool:
-        """Whether there is any promise, or one has brought the session ahead of the watermark."""
-        return self._trusted is not None or self._untrusted is not None or self.certain is not None
 
     @property
     def latest(self) -> int | None:
@@ -152,6 +150,7 @@ class PromiseBook:
     def load(self, facts: Header, pipeline: Pipeline) -> None:
         """Restore what was saved, once the queries are there."""
         self.certain = facts.get("certain")
+        self.are_made = self.certain is not None
         for text, before, keyed, trusted in facts.get("promises", ()):
             if trusted:
                 query = self.trusted(pipeline).queries[0]

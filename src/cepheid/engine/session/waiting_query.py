@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cepheid.engine.encoding.partition_times import PartitionTimes
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.session.history import Life
 from cepheid.engine.session.outputs import Outputs
@@ -34,6 +35,8 @@ class WaitingQuery:
     right_from: the time from which on the query that runs is right, after changes (S17).
     """
 
+    pipeline: Pipeline  # what runs it, once it is open
+
     def __init__(self, life: Life, factory: MachineFactory) -> None:
         self.life = life
         self.right_from: int | None = None
@@ -52,19 +55,13 @@ class WaitingQuery:
         """Whether the watermark has passed the end of its life."""
         return self.reader is not None and self.reader.is_over
 
-    @property
-    def pipeline(self) -> Pipeline:
-        """What runs it, once it is open."""
-        assert self.reader is not None
-        return self.reader.pipeline
-
     def open(self, schema: Schema, events: InputStream | None = None) -> StreamReader:
         """Begin, after changes so far. events: the stream that it reads with others."""
         if self.life.changes:
             self._cache = self.life.now(schema, self.right_from).lasting.cache
         since = self.life.lifetime.since
-        pipeline = Pipeline(self._cache, self._factory, schema, once=False, events=events, since=since)
-        self.reader = StreamReader(pipeline, self.life.lifetime)
+        self.pipeline = Pipeline(self._cache, self._factory, schema, once=False, events=events, since=since)
+        self.reader = StreamReader(self.pipeline, self.life.lifetime)
         self.outputs.forget()
         return self.reader
 
@@ -84,10 +81,16 @@ class WaitingQuery:
         """No matches."""
         return self.outputs.nothing(self.pipeline.queries)
 
-    def clear(self) -> None:
-        """Drop the state of a query that is over."""
+    def advance(
+        self, watermark: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None
+    ) -> list[Matches]:
+        """The matches of each of its queries, of a stream that it has for itself; its state goes when it is over."""
         assert self.reader is not None
-        self.reader.pipeline = Pipeline(self._cache, self._factory, self.pipeline.schema, once=False)
+        matches = self.reader.advance(watermark, horizon, ahead)
+        if self.is_over:
+            self.pipeline = Pipeline(self._cache, self._factory, self.pipeline.schema, once=False)
+            self.reader.pipeline = self.pipeline
+        return matches
 
     # Changes.
 
@@ -115,6 +118,7 @@ class WaitingQuery:
             pipeline = Pipeline(turn.query.cache, self._factory, schema, once=False, since=since)
             convert(state, pipeline, turn.fits, watermark)
             self._cache, self.right_from = turn.query.cache, turn.settled
+            self.pipeline = pipeline
             self.reader = replace(self.reader, pipeline=pipeline)
             self.outputs.forget()
         return self.reader

@@ -46,6 +46,8 @@ class WaitingSession(QuerySession[WaitingQuery]):
         self._own = WaitingQuery(self.history.own, factory)
         self._added: dict[str, WaitingQuery] = {}
         self._shared: list[SharedStream] = []
+        self._empty: Matches | None = None  # what the own query emits for `_empty_of`: no matches of any of its queries
+        self._empty_of: list[Matches] = []
 
     @property
     def own(self) -> WaitingQuery:
@@ -152,15 +154,19 @@ class WaitingSession(QuerySession[WaitingQuery]):
     def _advance(self, reached: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None) -> Matches:
         """The matches of the session's own query."""
         own = self._own
-        assert own.reader is not None
         self.failed = True  # until it has succeeded
-        matches = own.reader.advance(reached, horizon, ahead)
-        emitted = own.outputs.of(matches, own.pipeline.queries)
-        if emitted is not own.outputs.empty:
-            self.matches += matches[-1].count()
-        if own.is_over:
-            own.clear()
+        if own.life.lifetime.until is None:
+            matches = own.pipeline.advance(reached, horizon, ahead)
+        else:
+            matches = own.advance(reached, horizon, ahead)
         self.failed = False
+        if self._empty is not None and matches == self._empty_of:
+            return self._empty
+        emitted = own.result(matches)
+        if emitted is own.outputs.empty:
+            self._empty, self._empty_of = emitted, matches
+        else:
+            self.matches += matches[-1].count()
         return emitted
 
     def _with_added(self, own: Matches, reached: int | None, horizon: int | None) -> Matches:

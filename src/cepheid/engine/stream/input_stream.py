@@ -55,7 +55,7 @@ class InputStream:
         self.last: int | None = None  # the greatest time of them
         self.mixed = 0  # events before this id and after it are not in the order of S1: partitions were ahead of others
         self._enough_rows, self._enough_partitions, self._enough_strings = FEW_ROWS, FEW_PARTITIONS, FEW_STRINGS
-        self._look_at = 0  # the number of events before which there can't be enough of anything to compact
+        self.look_at = 0  # the number of events before which there can't be enough of anything to compact
 
     def release(self, now: int | None) -> Batch | None:
         """The events before a time (None: all), in order."""
@@ -70,10 +70,11 @@ class InputStream:
     def append(self, events: Events, times: Any) -> Batch:
         """The next events, which are in order."""
         batch = Batch(self.codes, events, times, self.events)
-        if self.last is not None and int(times[0]) <= self.last:
+        first, last = int(times[0]), int(times[-1])
+        if self.last is not None and first <= self.last:
             self.mixed = self.events
-        self.events += len(batch)
-        self.last = int(times[-1]) if self.last is None else max(self.last, int(times[-1]))
+        self.events += len(times)
+        self.last = last if self.last is None or last > self.last else self.last
         self._log.add(events)
         return batch
 
@@ -113,11 +114,6 @@ class InputStream:
             self._log.cut(first - self.base)
             self.base = first
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether it may be time to compact."""
-        return self.events >= self._look_at
-
     def compact(self, now: int, machines: Sequence[Machine], *, eager: bool = False) -> None:
         """Let go of rows, partitions and strings that no query of the stream can need, where there are many of them.
 
@@ -138,7 +134,7 @@ class InputStream:
             for machine in machines:
                 machine.renumber_strings(number)
             self._enough_strings = 2 * len(self.codes.strings) + FEW_STRINGS
-        self._look_at = self.events + self._room()
+        self.look_at = self.events + self._room()
 
     def _room(self) -> int:
         """How many more events at least may come before there is something to compact."""
@@ -153,7 +149,7 @@ class InputStream:
         self._enough_rows = 2 * self.rows + FEW_ROWS
         self._enough_partitions = 2 * sum(map(len, self.codes.keys.values())) + FEW_PARTITIONS
         self._enough_strings = 2 * len(self.codes.strings) + FEW_STRINGS
-        self._look_at = 0
+        self.look_at = 0
 
     def _compact_partitions(self, machines: Sequence[Machine]) -> None:
         alive: dict[Any, Any] = {

@@ -119,7 +119,9 @@ class Pipeline:
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
         ahead: partitions of which all events before other times are in, where `may_go_ahead`.
         """
-        batch = self.events.release(now)
+        events = self.events
+        released = events.arrivals.release(now)
+        batch = None if released is None else events.append(*released)
         if self.is_simple and ahead is None:
             query = self.queries[0]
             if batch is not None:
@@ -127,8 +129,8 @@ class Pipeline:
             matches = [query.settle(now, horizon)]
         else:
             matches = self.process(batch, now, horizon, ahead)
-        if now is not None and (ahead is not None or self.events.is_crowded):
-            self.events.compact(now, self.machines_of(self.events), eager=ahead is not None)
+        if now is not None and (ahead is not None or events.events >= events.look_at):
+            events.compact(now, self.machines_of(events), eager=ahead is not None)
         if ahead is not None:
             self.queries[0].reach_partitions(None)
         return matches
@@ -173,7 +175,11 @@ class Pipeline:
                 until[query.query.into,] = self.held_until(query.query.result, certain)
         for source, stream in self.every_stream():
             limit = until[source]
-            if limit is not None and stream is not self.events and (ahead is not None or stream.is_crowded):
+            if (
+                limit is not None
+                and stream is not self.events
+                and (ahead is not None or stream.events >= stream.look_at)
+            ):
                 stream.compact(limit, self.machines_of(stream), eager=ahead is not None)
         return given
 

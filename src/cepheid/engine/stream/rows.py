@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.few_events import Events, FewEvents, as_table
@@ -72,6 +73,9 @@ class Arrival:
 
 def arrival_of(schema: Schema, events: Events, times: Any = None, level: int = 0) -> Arrival:
     """Some events, with their times in ticks if these are known."""
+    if times is None and isinstance(events, FewEvents) and len(events.rows) == 1 and schema.start is None:
+        time = events.first_tick  # nearly every push of a live stream is one event
+        return Arrival(RowsInMemory(events, np.array([time], np.int64), True), 1, time, time, level=level)
     if times is None:
         times = events.ticks() if isinstance(events, FewEvents) else ticks(schema, events)
     if schema.start is not None and len(times):

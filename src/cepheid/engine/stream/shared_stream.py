@@ -88,7 +88,7 @@ class SharedStream:
         """The matches of each query of each reader when all events before a time (None: all) are in."""
         batch = self.stream.release(reached)
         matches = [reader.read(batch, reached, horizon) for reader in self.readers]
-        if reached is not None and self.stream.is_crowded:
+        if reached is not None and self.stream.events >= self.stream.look_at:
             self._compact(reached)
         return matches
 
