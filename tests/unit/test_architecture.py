@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from cepheid.builder.algebra import Stream
 from cepheid.engine.machines.forms.registers import RegisterForm
 from cepheid.engine.machines.forms.values import ValueForm
-from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
-from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
+from cepheid.engine.machines.interpreted.automata import AutomatonStepper
+from cepheid.engine.machines.interpreted.expressions import ExpressionStepper
 from cepheid.errors import CepheidError
 from cepheid.front.automata.bound import BoundAutomaton, automaton_in
 from cepheid.front.automata.check import with_register
@@ -262,8 +262,8 @@ print(sorted({"pandas", "llvmlite", "numba"} & set(sys.modules)))
 QUESTIONS = 8
 """How many places of src/ may ask; it only goes down."""
 OF_ONE_LANGUAGE: tuple[type, ...] = (
-    *(tree.AutomatonPattern, BoundAutomaton, RegisterForm, InterpretedAutomaton),
-    *(algebra.Algebra, BoundAlgebra, Stream, ValueForm, InterpretedAlgebra),
+    *(tree.AutomatonPattern, BoundAutomaton, RegisterForm, AutomatonStepper),
+    *(algebra.Algebra, BoundAlgebra, Stream, ValueForm, ExpressionStepper),
 )
 PARTS_OF_ONE_LANGUAGE = {"algebra", "automaton", "own_automaton"}
 """Attributes that only a query of one language has, and that are None in the others."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from cepheid.diagnosis.steps import Teller, key_of
-from cepheid.engine.machines.interpreted import Interpreted
+from cepheid.engine.machines.interpreted.machine import Interpreted
+from cepheid.engine.machines.interpreted.patterns import PartitionState, PatternStepper
 from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Output
 from cepheid.reference.interpreter import complete_runs
@@ -25,15 +26,16 @@ PartitionKey = tuple[Value, ...]
 
 def watch_steps(query: Runnable, events: Sequence[Event], teller: Teller) -> int:
     """Run event by event until the teller has enough; how many events were read. What is emitted is a step as well."""
-    machine = Interpreted(query, teller)
+    stepper = PatternStepper(query, teller)
+    machine = Interpreted(query, stepper)
     sees = sight_of(query)
     seen = [event for event in events if sees(event)]
     for instant in instants(query, seen):
         machine.step(instant)
         if teller.is_full and instant[-1] is not seen[-1]:
-            emit_certain(query, machine, instant[-1].time, teller)
+            emit_certain(stepper, machine.partitions, instant[-1].time, teller)
             return instant[-1].position + 1
-    emit(query, machine.end(), teller)
+    emit(query, stepper.end(machine.partitions), teller)
     return len(events)
 
 
@@ -51,19 +53,22 @@ def emit(query: Runnable, runs: Sequence[Run], watcher: Watcher) -> list[Run]:
     return chosen
 
 
-def emit_certain(query: Runnable, machine: Interpreted, watermark: int, watcher: Watcher) -> None:
+def emit_certain(
+    stepper: PatternStepper, partitions: Mapping[PartitionKey, PartitionState], watermark: int, watcher: Watcher
+) -> None:
     """Emit what no event to come can change. watermark: all events before it are in."""
-    for partition in machine.partitions.values():
-        machine.decide(partition, watermark, watermark)
-    complete = machine.complete
+    query = stepper.query
+    for partition in partitions.values():
+        stepper.decide(partition, watermark, watermark)
+    complete = stepper.complete
     if query.output is Output.ALL:
         emit(query, complete, watcher)
         return
-    machine.runner.watcher = SILENT  # what may still become of runs is no step of theirs
+    stepper.runner.watcher = SILENT  # what may still become of runs is no step of theirs
     passed = pass_having(query, arrange(query, sorted(complete, key=key_of), watcher), watcher)
-    growing = list(machine.growing()) if query.output is Output.LONGEST else []
-    settled = set(map(id, machine.chosen.settle(passed, list(machine.pending()), growing, watermark)))
-    busy = machine.chosen.busy
+    growing = list(stepper.growing(partitions)) if query.output is Output.LONGEST else []
+    settled = set(map(id, stepper.chosen.settle(passed, list(stepper.pending(partitions)), growing, watermark)))
+    busy = stepper.chosen.busy
     certain = [
         run for run in passed if id(run) in settled or not may_start(query, run, busy.get(partition_of(query, run)))
     ]

@@ -3,7 +3,7 @@
 import pytest
 
 import cepheid as cep
-from cepheid.engine.machines import interpreted
+from cepheid.engine.machines.interpreted import patterns
 from cepheid.reference import runs
 
 
@@ -19,7 +19,7 @@ def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_that_the_error_shows_the_closure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a query that is interpreted, too: what it compares all of a[] with comes later."""
     monkeypatch.setattr(runs, "MAX_RUNS", 1000)
-    monkeypatch.setattr(interpreted, "MAX_RUNS", 1000)
+    monkeypatch.setattr(patterns, "MAX_RUNS", 1000)
     events = [*({"ts": t, "type": "A", "x": t} for t in range(18)), {"ts": 18, "type": "B", "x": 99}]
     text = "PATTERN SEQ(A+ a[], B b) WHERE {} ALL(a[].x != b.x) {} WITHIN 1 hour OUTPUT LONGEST"
     for engine in ("reference", "auto"):

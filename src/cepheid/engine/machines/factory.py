@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from cepheid.engine.encoding.batch import StreamCodes
 from cepheid.engine.machines.forms.events import EventForm
 from cepheid.engine.machines.forms.form import ResultForm
 from cepheid.engine.machines.forms.registers import RegisterForm
 from cepheid.engine.machines.forms.values import ValueForm
-from cepheid.engine.machines.interpreted import Interpreted
-from cepheid.engine.machines.interpreted_algebra import InterpretedAlgebra
-from cepheid.engine.machines.interpreted_automaton import InterpretedAutomaton
+from cepheid.engine.machines.interpreted.automata import AutomatonStepper
+from cepheid.engine.machines.interpreted.expressions import ExpressionStepper
+from cepheid.engine.machines.interpreted.machine import Interpreted
+from cepheid.engine.machines.interpreted.patterns import PatternStepper
+from cepheid.engine.machines.interpreted.stepper import Stepper
 from cepheid.engine.machines.plans import Plans
 from cepheid.engine.machines.policy import Policy, read_policy
 from cepheid.engine.machines.protocol import Machine
@@ -36,15 +39,15 @@ class Kinds:
     """
 
     form: Callable[[], ResultForm]
-    interpreted: Callable[[Runnable], Machine]
+    stepper: Callable[[Runnable], Stepper[Any]]
     plans: bool = True
     lasts: bool = False
 
 
 KINDS: Mapping[Language, Kinds] = {
-    Language.PATTERN: Kinds(EventForm, Interpreted),
-    Language.AUTOMATON: Kinds(RegisterForm, InterpretedAutomaton, lasts=True),
-    Language.CESAR: Kinds(ValueForm, InterpretedAlgebra, plans=False),
+    Language.PATTERN: Kinds(EventForm, PatternStepper),
+    Language.AUTOMATON: Kinds(RegisterForm, AutomatonStepper, lasts=True),
+    Language.CESAR: Kinds(ValueForm, ExpressionStepper, plans=False),
 }
 
 
@@ -131,4 +134,4 @@ def _general(compiled: CompiledQuery) -> Plans:
 
 def interpreted(query: Runnable) -> Machine:
     """The machine that runs a query as the reference does."""
-    return KINDS[query.language].interpreted(query)
+    return Interpreted(query, KINDS[query.language].stepper(query))

@@ -1,77 +1,28 @@
-"""Runs as Python objects, event by event: for the few queries that no kernel can be generated for.
-
-What a step means is the reference's `Runner`; here is what makes it incremental: runs wait between events, complete
-runs wait until what must be absent after them is certain, and only the window is remembered.
-"""
+"""The steps of a pattern: runs go on, are struck out, or begin, and complete runs wait for what must be absent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
-from cepheid.engine.encoding.batch import Batch
-from cepheid.engine.encoding.partition_times import PartitionTimes
-from cepheid.engine.machines.chosen_runs import ChosenRuns
+from cepheid.engine.machines.interpreted.chosen_runs import ChosenRuns
+from cepheid.engine.machines.interpreted.memory import Memory
+from cepheid.engine.machines.interpreted.stepper import PartitionKey, events_of
 from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.matches.match_table import MatchTable, from_matches
 from cepheid.front.runnable import Runnable
-from cepheid.kernel.arrays import Array
 from cepheid.pattern.lints.subsets import too_many_runs
 from cepheid.pattern.tree.layout import Move
 from cepheid.pattern.tree.nodes import Output, Ties
-from cepheid.pattern.tree.partitioning import Partitioning
-from cepheid.plan.spec import AUTOMATON, PlanSpec
 from cepheid.reference.negation import Absence
 from cepheid.reference.output import results
-from cepheid.reference.partition import UNSET, Substream
+from cepheid.reference.partition import UNSET
 from cepheid.reference.runs import MAX_RUNS, Run, Runner, Waiting
 from cepheid.reference.watching import SILENT, Refusal, Watcher
 from cepheid.values.bindings import NOTHING
 from cepheid.values.partitions import partition_key
-from cepheid.values.rows import Event, read_rows
-from cepheid.values.value import Value
-
-Partition = tuple[Value, ...]
-
-
-class Memory(Substream):
-    """The events of a partition that a run may still ask about."""
-
-    def __init__(self, *, one_key: bool) -> None:
-        super().__init__((), one_key=one_key)
-        self.events: list[Event] = []
-        self.parts: dict[frozenset[str], Memory] = {}
-        self.seen = 0
-
-    def append(self, event: Event) -> None:
-        """The next event."""
-        self.index[event.position] = self.seen
-        self.seen += 1
-        self.events.append(event)
-        self.positions.append(event.position)
-        for types, part in self.parts.items():
-            if event.type in types:
-                part.append(event)
-
-    def of_types(self, types: frozenset[str]) -> Substream:
-        """Only the events of some types."""
-        if types not in self.parts:
-            part = self.parts[types] = Memory(one_key=self.one_key)
-            for event in self.events:
-                if event.type in types:
-                    part.append(event)
-        return self.parts[types]
-
-    def forget(self, position: int) -> None:
-        """Events before a position are no longer asked for."""
-        cut = self.before(position)
-        for event in self.events[:cut]:
-            del self.index[event.position]
-        del self.events[:cut], self.positions[:cut]
-        for part in self.parts.values():
-            part.forget(position)
+from cepheid.values.rows import Event
 
 
 class PartitionState:
@@ -83,69 +34,33 @@ class PartitionState:
         self.pending: list[Run] = []
 
 
-class Interpreted:
-    """One query over a stream that comes in parts."""
+class PatternStepper:
+    """What the reference's `Runner` does with the runs of a partition.
 
-    kind = mode = "interpreted"
-    tests = 0  # not counted
-    plan = str(AUTOMATON)
+    Runs wait between events, complete runs wait until what must be absent after them is certain, and only the window is
+    remembered.
+    """
+
     splits = True  # a run sees the events of its partition alone
 
     def __init__(self, query: Runnable, watcher: Watcher = SILENT) -> None:
         self.query = query
-        self.tick = query.schema.tick
-        self.partitions: dict[Partition, PartitionState] = {}
-        self.split, self.one_key = query.partitions, query.partitions.one_key
+        self.by_instant = query.ties is not Ties.ORDERED
+        self.one_key = query.partitions.one_key
         self.runner = Runner(query, Memory(one_key=self.one_key), watcher)
         self.absence = Absence(query, self.runner)
         self.remembers = bool(query.layout.negations) or query.counted
         self.complete: list[Run] = []
         self.chosen = ChosenRuns(query)
-        self.merged = 0
-        self.created = 0
-        self.ahead: PartitionTimes | None = None
         # Of each absence at the start: for how long, where the query says it.
         self.leading = {query.periods[n] for n in query.leading}
         self.starts = list(self.runner.starts())
 
-    @property
-    def runs(self) -> int:
-        """How many runs are alive."""
-        return sum(len(partition.waiting) + len(partition.pending) for partition in self.partitions.values())
+    def begin(self) -> PartitionState:
+        """Nothing but an empty memory."""
+        return PartitionState(one_key=self.one_key)
 
-    def reserve(self, events: int) -> None:
-        """Nothing is made beforehand."""
-
-    def feed(self, batch: Batch) -> None:
-        """The next events."""
-        first = batch.first
-        events = [
-            replace(e, row=first + e.row, position=first + e.row) for e in read_rows(batch.table, self.query.schema)
-        ]
-        report = batch.report or (lambda events: None)
-        if self.query.ties is Ties.ORDERED:
-            for event in events:
-                self.step((event,))
-                report(1)
-        else:
-            for _, found in groupby(events, key=lambda event: event.time):
-                instant = tuple(found)
-                self.step(instant)
-                report(len(instant))
-
-    def step(self, instant: Sequence[Event]) -> None:
-        """One event, or all of an instant, to the partitions that they belong to."""
-        partitions: dict[Partition, list[Event]] = {}
-        for event in instant:
-            key = partition_key(self.split, event)
-            if key is not None:
-                partitions.setdefault(key, []).append(event)
-        for key, events in partitions.items():
-            if key not in self.partitions:
-                self.partitions[key] = PartitionState(one_key=self.one_key)
-            self.in_partition(self.partitions[key], events)
-
-    def in_partition(self, partition: PartitionState, instant: Sequence[Event]) -> None:
+    def step(self, partition: PartitionState, instant: Sequence[Event]) -> None:
         """S4, S6, S7: runs go on, are struck out, or begin."""
         self.runner.stream = partition.memory
         if self.remembers:
@@ -163,7 +78,6 @@ class Interpreted:
 
     def add(self, partition: PartitionState, run: Run) -> None:
         """A run that has just bound an event: it may be complete, and it may go on."""
-        self.created += 1
         for passed in self.runner.finish(run):
             last = len(passed.selected)
             known = replace(passed, gaps=tuple(gap for gap in passed.gaps if gap.after < last))
@@ -174,19 +88,18 @@ class Interpreted:
             found = f"more than {MAX_RUNS // 10:,} runs at once in one partition"
             raise too_many_runs(self.query.pattern, self.query.strategies, found)
 
-    def settle(self, now: int | None, rows: KeptRows, horizon: int | None = None) -> MatchTable:
-        """The matches that are certain when all events before a time (None: all) are in."""
-        time = None if now is None else now * self.tick
-        for key, partition in self.partitions.items():
-            reached = time if now is None or self.ahead is None else self.ahead.at(now, key) * self.tick
-            known = reached if horizon is None else horizon * self.tick
-            self.decide(partition, time, known)
-            self.prune(partition, reached)
-        self.partitions = {k: v for k, v in self.partitions.items() if v.waiting or v.pending or v.memory.events}
-        growing = list(self.growing()) if now is not None and self.query.output is Output.LONGEST else []
-        emitted = self.chosen.settle(self.complete, list(self.pending()), growing, time)
+    def settle(self, partition: PartitionState, reached: int | None, horizon: int | None) -> None:
+        """Decide complete runs, and drop what no event to come can need."""
+        self.decide(partition, reached, reached if horizon is None else horizon)
+        self.prune(partition, reached)
+
+    def emit(self, partitions: Mapping[PartitionKey, PartitionState], watermark: int | None, base: int) -> MatchTable:
+        """The matches that are certain and chosen."""
+        longest = watermark is not None and self.query.output is Output.LONGEST
+        growing = list(self.growing(partitions)) if longest else []
+        chosen = self.chosen.settle(self.complete, list(self.pending(partitions)), growing, watermark)
         self.complete = []
-        return from_matches(self.query, results(self.query, emitted), rows.base)
+        return from_matches(self.query, results(self.query, chosen), base)
 
     def decide(self, partition: PartitionState, now: int | None, known: int | None) -> None:
         """Complete runs are certain when what must be absent after them is known; now: None if all events are in."""
@@ -199,28 +112,23 @@ class Interpreted:
         for waiting in partition.waiting if now is None else ():
             self.runner.watcher.ended(waiting)
 
-    def end(self) -> list[Run]:
+    def end(self, partitions: Mapping[PartitionKey, PartitionState]) -> list[Run]:
         """All events are in: the complete runs that no witness refutes."""
-        for partition in self.partitions.values():
+        for partition in partitions.values():
             self.decide(partition, None, None)
         return self.complete
 
-    def reach_partitions(self, ahead: PartitionTimes | None) -> None:
-        """Some partitions are ahead."""
-        self.ahead = ahead
-
-    def end_runs(self, before: int) -> None:
-        """Give up runs whose window is over at a time."""
+    def end_runs(self, partition: PartitionState, before: int) -> None:
+        """Drop runs whose window is over at a time."""
         within = self.query.within
         if within is not None and within.nanoseconds is not None:
-            latest = before * self.tick - within.nanoseconds
-            for partition in self.partitions.values():
-                partition.waiting = [waiting for waiting in partition.waiting if waiting.run.selected[0].time > latest]
+            latest = before - within.nanoseconds
+            partition.waiting = [waiting for waiting in partition.waiting if waiting.run.selected[0].time > latest]
 
-    def growing(self) -> Iterator[Run]:
+    def growing(self, partitions: Mapping[PartitionKey, PartitionState]) -> Iterator[Run]:
         """Runs that an event to come can extend."""
         within = self.query.within
-        for partition in self.partitions.values():
+        for partition in partitions.values():
             self.runner.stream = partition.memory
             for waiting in partition.waiting:
                 run = waiting.run
@@ -245,9 +153,9 @@ class Interpreted:
         gaps = [gap for gap in passed.gaps if gap.after == last]
         return not any(self.absence.is_refuted(passed, gap) for gap in gaps)
 
-    def pending(self) -> Iterator[Run]:
+    def pending(self, partitions: Mapping[PartitionKey, PartitionState]) -> Iterator[Run]:
         """Complete runs that are not certain yet."""
-        for partition in self.partitions.values():
+        for partition in partitions.values():
             yield from partition.pending
 
     def prune(self, partition: PartitionState, now: int | None) -> None:
@@ -282,50 +190,45 @@ class Interpreted:
             assert length is not None  # else the query was refused
             yield from (e.position for e in partition.memory.events if e.time > earliest - length)
 
-    def unsettled(self) -> int | None:
-        """The first position where a match ends that is not certain yet."""
-        return min((run.selected[-1].position for run in (*self.pending(), *self.chosen.held)), default=None)
+    def runs(self, partition: PartitionState) -> int:
+        """How many runs are alive."""
+        return len(partition.waiting) + len(partition.pending)
 
-    def compact(self, now: int) -> int | None:
-        """The first event that a match to come can have; what is over was let go of when matches were settled."""
-        runs = [w.run for partition in self.partitions.values() for w in partition.waiting]
-        runs += [*self.pending(), *self.chosen.held]
+    def is_idle(self, partition: PartitionState) -> bool:
+        """Whether there are neither runs nor events that one may ask about."""
+        return not (partition.waiting or partition.pending or partition.memory.events)
+
+    def bytes(self, partition: PartitionState) -> int:
+        """An estimate."""
+        return 400 * self.runs(partition) + 200 * len(partition.memory.events)
+
+    def unsettled(self, partitions: Mapping[PartitionKey, PartitionState]) -> int | None:
+        """The first event at which a match ends that is not certain yet."""
+        waiting = (*self.pending(partitions), *self.chosen.held)
+        return min((run.selected[-1].position for run in waiting), default=None)
+
+    def compact(self, partitions: dict[PartitionKey, PartitionState], watermark: int) -> int | None:
+        """The first event that a match to come can have; what is over was dropped when matches were settled."""
+        runs = [w.run for partition in partitions.values() for w in partition.waiting]
+        runs += [*self.pending(partitions), *self.chosen.held]
         positions = [run.selected[0].position for run in runs]
-        positions += [
-            partition.memory.positions[0] for partition in self.partitions.values() if partition.memory.positions
-        ]
+        positions += [part.memory.positions[0] for part in partitions.values() if part.memory.positions]
         return min(positions, default=None)
 
-    def held_partitions(self) -> Iterable[tuple[Partitioning, Array]]:
-        """It has keys, and no numbers of partitions."""
-        return ()
+    # Snapshots.
 
-    def keep_partitions(self, partitions: Partitioning, alive: Array) -> None:
-        """It has keys, and no numbers of partitions."""
-
-    def held_strings(self) -> Iterable[Array]:
-        """It has strings, and no codes."""
-        return ()
-
-    def renumber_strings(self, number: Array) -> None:
-        """It has strings, and no codes."""
-
-    def change_plan(self, choice: PlanSpec) -> bool:
-        """Runs are of no other plan."""
-        return False
-
-    def dump(self) -> tuple[StateFacts, list[Array]]:
+    def dump(self, partitions: Mapping[PartitionKey, PartitionState]) -> StateFacts:
         """Runs as the moves that they made and the positions of their events: they are made again from those."""
-        partitions = [
+        saved = [
             {
                 "events": partition.memory.positions,
                 "seen": partition.memory.seen,
                 "waiting": [self.dump_waiting(waiting) for waiting in partition.waiting],
                 "pending": [self.dump_run(run) for run in partition.pending],
             }
-            for partition in self.partitions.values()
+            for partition in partitions.values()
         ]
-        return {"lanes": partitions, **self.chosen.dump(self.dump_run)}, []
+        return {"lanes": saved, **self.chosen.dump(self.dump_run)}
 
     def dump_run(self, run: Run) -> list[list[int]]:
         """Moves by their numbers, and positions."""
@@ -341,12 +244,12 @@ class Interpreted:
         moves = [waiting.wait.others.index(move) for move in waiting.may_move]
         return [self.dump_run(waiting.run), number, waiting.may_take, moves]
 
-    def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:
+    def load(self, facts: StateFacts, rows: KeptRows) -> dict[PartitionKey, PartitionState]:
         """Make the runs again."""
-        kept, base = rows.kept, rows.base
-        events = [replace(e, row=base + e.row, position=base + e.row) for e in read_rows(kept, self.query.schema)]
+        base, events = rows.base, events_of(self.query, rows.kept, rows.base)
+        partitions: dict[PartitionKey, PartitionState] = {}
         for saved in facts["lanes"]:
-            partition = PartitionState(one_key=self.one_key)
+            partition = self.begin()
             partition.memory.seen = saved["seen"] - len(saved["events"])
             for position in saved["events"]:
                 partition.memory.append(events[position - base])
@@ -360,10 +263,11 @@ class Interpreted:
             partition.pending = [self.load_run(run, events, base) for run in saved["pending"]]
             runs = [w.run for w in partition.waiting] + partition.pending
             some = partition.memory.events[0] if partition.memory.events else runs[0].selected[0]
-            key = partition_key(self.split, some)
+            key = partition_key(self.query.partitions, some)
             assert key is not None
-            self.partitions[key] = partition
+            partitions[key] = partition
         self.chosen.load(facts, lambda run: self.load_run(run, events, base))
+        return partitions
 
     def load_run(self, saved: list[list[int]], rows: list[Event], base: int) -> Run:
         """A run from its moves and positions."""
@@ -381,7 +285,3 @@ class Interpreted:
                 raise ValueError("a run does not fit its events")
             run, moves = bound, self.query.layout.moves[move.target]
         return run
-
-    def state_bytes(self) -> int:
-        """An estimate: Python objects are not counted one by one."""
-        return 400 * self.runs + 200 * sum(len(partition.memory.events) for partition in self.partitions.values())
