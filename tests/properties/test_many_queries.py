@@ -119,7 +119,7 @@ def test_the_reference(first: int) -> None:
         check_match(scene(seed, most_rules=8), seed, engine="reference")
 
 
-@pytest.mark.parametrize("seed", range(SEEDS // 80))
+@pytest.mark.parametrize("seed", range(max(SEEDS // 80, 1)))
 def test_hundreds_of_rules(seed: int) -> None:
     chance = Random(seed)
     one = scene(200_000 + seed, most_rules=2)

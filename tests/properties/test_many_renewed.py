@@ -66,7 +66,7 @@ class Beside:
 
 
 @pytest.mark.filterwarnings("ignore::cepheid.CepheidWarning")
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 3)  # each is many runs
 @given(seed=st.integers(0, 2**32))
 def test_rules_that_come_and_go(seed: int) -> None:
     run(seed)
