@@ -65,7 +65,7 @@ class Alone:
         self._events = 0
 
     def add(self, numbers: np.ndarray, constants: pa.Table, at: int | None, kind: object = None) -> None:
-        """Rules with their constants."""
+        """Add rules, each in a pipeline of its own that sees the events after `at`."""
         made = {
             int(number): _Rule(self._pipeline(values), at)
             for number, values in zip(
@@ -93,14 +93,14 @@ class Alone:
         """Each is where it runs."""
 
     def feed(self, batch: Batch) -> None:
-        """The next events."""
+        """Called with each batch in the order of time; `settle` reads it."""
         self._fed.append(batch)
         self._events += len(batch)
 
-    def settle(self, now: int | None, rows: KeptRows) -> list[RuleMatches]:
+    def settle(self, watermark: int | None, rows: KeptRows) -> list[RuleMatches]:
         """The matches that became certain."""
         fed, self._fed = self._fed, []
-        found: list[RuleMatches] = []
+        matched: list[RuleMatches] = []
         over: list[int] = []
         for number, rule in self._rules.items():
             for batch in fed:
@@ -109,20 +109,20 @@ class Alone:
                 if seen is not None:
                     table, times = table.filter(from_numpy(seen)), times[seen]
                 rule.pipeline.push(arrival_of(self._schema, table, times))
-            ended = rule.until is not None and (now is None or now > rule.until)
-            given = rule.pipeline.advance(None, rule.until) if ended else rule.pipeline.advance(now)
+            ended = rule.until is not None and (watermark is None or watermark > rule.until)
+            emitted = rule.pipeline.advance(None, rule.until) if ended else rule.pipeline.advance(watermark)
             over += [number] if ended else []
-            matches = self._named(rule.pipeline, given)
+            matches = self._named(rule.pipeline, emitted)
             if len(matches):
-                found.append(RuleMatches(self._number, np.full(len(matches), number), matches))
+                matched.append(RuleMatches(self._number, np.full(len(matches), number), matches))
         for number in over:
             del self._rules[number]
-        return found
+        return matched
 
     @staticmethod
-    def _named(pipeline: Pipeline, given: list[Matches]) -> Matches:
-        names = zip(pipeline.program.names, given, strict=True)
-        return given[-1].with_outputs({name: one for name, one in names if not is_hidden(name)})
+    def _named(pipeline: Pipeline, emitted: list[Matches]) -> Matches:
+        names = zip(pipeline.program.names, emitted, strict=True)
+        return emitted[-1].with_outputs({name: matches for name, matches in names if not is_hidden(name)})
 
     def deadline(self) -> int | None:
         """The first time of all pipelines, or at which a rule ends."""
@@ -130,8 +130,8 @@ class Alone:
         moments += [rule.until + 1 for rule in self._rules.values() if rule.until is not None]
         return min(moments, default=None)
 
-    def compact(self, now: int) -> int | None:
-        """Each pipeline keeps its own rows, and lets go of them itself."""
+    def compact(self, watermark: int) -> int | None:
+        """Each pipeline keeps its own rows, and drops them itself."""
         return None
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:

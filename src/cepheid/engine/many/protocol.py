@@ -47,14 +47,14 @@ class Tier(Protocol):
     def feed(self, batch: Batch) -> None:
         """The next events, in the order of S1."""
 
-    def settle(self, now: int | None, rows: KeptRows) -> list[RuleMatches]:
+    def settle(self, watermark: int | None, rows: KeptRows) -> list[RuleMatches]:
         """The matches that became certain, given all events before a time (None: all)."""
 
     def deadline(self) -> int | None:
         """The time from which on there is something to settle even if no event comes; None if there is none."""
 
-    def compact(self, now: int) -> int | None:
-        """Let go of what no match to come can need; the first event that one can have among those so far."""
+    def compact(self, watermark: int) -> int | None:
+        """Drop what no match to come can need; the first event that one can have among those so far."""
 
     def dump(self) -> tuple[dict[str, Any], list[Any]]:
         """The state: facts for a header, and flat arrays."""
@@ -70,13 +70,13 @@ class Router(Protocol):
     """Which rules an event concerns."""
 
     def add(self, numbers: Any, constants: pa.Table) -> None:
-        """More rules."""
+        """Add rules; `numbers` are ascending, `constants` has a row for each."""
 
     def remove(self, numbers: Any) -> None:
-        """Rules that are gone."""
+        """Remove rules: no event finds them from now on."""
 
     def clear(self) -> None:
-        """Forget all rules."""
+        """Remove all rules, before others are loaded."""
 
     def copy(self) -> Router:
         """The same at the beginning of another stream, to which more may come."""

@@ -1,4 +1,4 @@
-"""Matches of rules in the order of S23: by end, then by the number of the rule, then as the query alone gives them."""
+"""Matches of rules in the order of S23: by end, then by the number of the rule, then as the query alone emits them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Part = tuple[Any, MatchTable | pa.Table]
 
 
 def found_of(template: int, joined: Joined, parts: Sequence[Part], rows: KeptRows) -> list[RuleMatches]:
-    """Matches of one template."""
+    """Return the matches of one template in the order of S23, with the ids of their events as rows."""
     parts = [(numbers, table) for numbers, table in parts if len(numbers)]
     if not parts:
         return []
@@ -34,15 +34,15 @@ def found_of(template: int, joined: Joined, parts: Sequence[Part], rows: KeptRow
     return [RuleMatches(template, numbers, Matches(joined.plain, rows.kept, table))]
 
 
-def rows_of(found: Matches) -> Part:
+def rows_of(results: Matches) -> Part:
     """Results of CESAR on a joined stream: their last attribute is the rule."""
-    place = found.table.num_columns - 1
-    return found.table.column(place).to_numpy(), found.table.remove_column(place)
+    place = results.table.num_columns - 1
+    return results.table.column(place).to_numpy(), results.table.remove_column(place)
 
 
 def _made(template: int, joined: Joined, parts: Sequence[Part]) -> RuleMatches:
-    numbers = np.concatenate([own for own, _ in parts])
-    table = pa.concat_tables(own for _, own in parts if isinstance(own, pa.Table))
+    numbers = np.concatenate([part_numbers for part_numbers, _ in parts])
+    table = pa.concat_tables(part_numbers for _, part_numbers in parts if isinstance(part_numbers, pa.Table))
     query = joined.plain.result
     order = np.lexsort((numbers, ticks(query.schema, table)))
     table = table.take(from_numpy(order))
@@ -51,8 +51,10 @@ def _made(template: int, joined: Joined, parts: Sequence[Part]) -> RuleMatches:
 
 
 def _ordered(joined: Joined, parts: Sequence[Part], rows: KeptRows) -> tuple[np.ndarray, MatchTable]:
-    numbers = np.concatenate([own for own, _ in parts])
-    table = concatenate([own for _, own in parts if isinstance(own, MatchTable)]).moved(-rows.base)
+    numbers = np.concatenate([part_numbers for part_numbers, _ in parts])
+    table = concatenate([part_numbers for _, part_numbers in parts if isinstance(part_numbers, MatchTable)]).moved(
+        -rows.base
+    )
     times = ticks(joined.plain.schema, rows.kept)[table.rows] if joined.bound.ties is Ties.SIMULTANEOUS else None
     at = table.rows if times is None else times
     ends = at[table.offsets[1:] - 1]
@@ -64,7 +66,9 @@ def _ordered(joined: Joined, parts: Sequence[Part], rows: KeptRows) -> tuple[np.
         places = np.flatnonzero(tied)
         some = order[places]
         mine = table.take(some)
-        own = in_order(mine, mine.rows, None if times is None else ticks(joined.plain.schema, rows.kept)[mine.rows])
-        some = some[own]
+        part_numbers = in_order(
+            mine, mine.rows, None if times is None else ticks(joined.plain.schema, rows.kept)[mine.rows]
+        )
+        some = some[part_numbers]
         order[places] = some[np.lexsort((numbers[some], ends[some]))]
     return numbers[order], table.take(order)

@@ -69,11 +69,11 @@ class ManyStream:
         if made is None:
             return None
         planner, tiers = made
-        found = ManyStream(stream, planner, report=report)
-        found._tiers = {name: tiers[id(tier)] for name, tier in self._tiers.items()}
-        found._names, found._added = list(self._names), list(self._added)
-        found._tier_of = self._tier_of if once else self._tier_of.copy()
-        return found
+        stream_ = ManyStream(stream, planner, report=report)
+        stream_._tiers = {name: tiers[id(tier)] for name, tier in self._tiers.items()}
+        stream_._names, stream_._added = list(self._names), list(self._added)
+        stream_._tier_of = self._tier_of if once else self._tier_of.copy()
+        return stream_
 
     def settle_rules(self) -> None:
         """Put the rules so far where events find them, which is otherwise done before the next event."""
@@ -82,7 +82,7 @@ class ManyStream:
 
     @property
     def tiers(self) -> Mapping[str, Tier]:
-        """What runs the rules."""
+        """The tiers that run the rules, by name."""
         return self._tiers
 
     def places(self) -> Iterator[TierCount]:
@@ -90,26 +90,26 @@ class ManyStream:
         counts: dict[tuple[str, int], int] = {}
         for template, numbers in self._added:
             for tier, count in zip(*np.unique(self._tier_of[numbers], return_counts=True), strict=True):
-                own = self._names[tier], template
-                counts[own] = counts.get(own, 0) + int(count)
+                place = self._names[tier], template
+                counts[place] = counts.get(place, 0) + int(count)
         for (name, template), count in counts.items():
             yield TierCount(name, template, count, self._planner.reasons.get(name, ""))
 
     def add(self, templates: Sequence[Template], rules: Sequence[Rules], at: int | None) -> None:
         """Rules that see the events after a time; None: all."""
         for some in rules:
-            for tier, own, kind in self._placed(templates[some.template], some):
-                tier.add(own.numbers, own.constants, at, kind)
+            for tier, members, kind in self._placed(templates[some.template], some):
+                tier.add(members.numbers, members.constants, at, kind)
 
     def _placed(self, template: Template, rules: Rules) -> Iterator[tuple[Tier, Rules, object]]:
         """Rules by the tier that runs them, with what it must know of them."""
         self._added.append((rules.template, rules.numbers))
-        for name, tier, own, kind in self._planner.split(template, rules):
+        for name, tier, members, kind in self._planner.split(template, rules):
             if name not in self._tiers:
                 self._names.append(name)
                 self._tiers[name] = tier
-            self._note(own.numbers, self._names.index(name))
-            yield tier, own, kind
+            self._note(members.numbers, self._names.index(name))
+            yield tier, members, kind
 
     def _note(self, numbers: np.ndarray, tier: int) -> None:
         missing = int(numbers.max(initial=-1)) + 1 - len(self._tier_of)
@@ -127,19 +127,19 @@ class ManyStream:
         """Events, which wait for their order."""
         self.stream.arrivals.add(arrival)
 
-    def advance(self, now: int | None) -> list[RuleMatches]:
+    def advance(self, watermark: int | None) -> list[RuleMatches]:
         """What became certain when all events before a time (None: all) are in."""
-        batch = self.stream.release(now)
-        found: list[RuleMatches] = []
+        batch = self.stream.release(watermark)
+        matches: list[RuleMatches] = []
         for tier in self._tiers.values():
             if batch is not None:
                 tier.feed(batch)
-            found += tier.settle(now, self.stream)
+            matches += tier.settle(watermark, self.stream)
         if batch is not None and self._report is not None:
             self._report(len(batch))
-        if now is not None and self.stream.rows >= self._enough_rows:
-            self.compact(now)
-        return found
+        if watermark is not None and self.stream.rows >= self._enough_rows:
+            self.compact(watermark)
+        return matches
 
     def deadlines(self) -> Iterator[int]:
         """The times from which on there is something to do even if no event comes."""
@@ -148,10 +148,10 @@ class ManyStream:
             if (time := tier.deadline()) is not None:
                 yield time
 
-    def compact(self, now: int) -> None:
-        """Let go of the events that no match to come can need."""
-        needed = [tier.compact(now) for tier in self._tiers.values()]
-        self.stream.cut(min((one for one in needed if one is not None), default=self.stream.events))
+    def compact(self, watermark: int) -> None:
+        """Drop the events that no match to come can need."""
+        needed = [tier.compact(watermark) for tier in self._tiers.values()]
+        self.stream.cut(min((first_id for first_id in needed if first_id is not None), default=self.stream.events))
         self._enough_rows = 2 * self.stream.rows + FEW_ROWS
 
     def counters(self) -> dict[str, int]:
@@ -166,22 +166,22 @@ class ManyStream:
         """The state: facts for a header; arrays and tables go into a sink."""
         dumped = {name: tier.dump() for name, tier in self._tiers.items()}
         tiers = {
-            name: {"facts": facts, "arrays": [sink.array(f"{name}.{k}", one) for k, one in enumerate(arrays)]}
+            name: {"facts": facts, "arrays": [sink.array(f"{name}.{k}", array) for k, array in enumerate(arrays)]}
             for name, (facts, arrays) in dumped.items()
         }
-        added = [[template, sink.array(f"added.{k}", own)] for k, (template, own) in enumerate(self._added)]
+        added = [[template, sink.array(f"added.{k}", numbers)] for k, (template, numbers) in enumerate(self._added)]
         return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers, "added": added}
 
     def load(
         self, rules: RuleSet, lives: Lifetimes, watermark: int | None, header: Mapping[str, Any], source: PartSource
     ) -> None:
-        """Take up a state: the rules that it has come together as they did, so that each is in the same tier."""
+        """Restore a state: the rules that it has come together as they did, so that each is in the same tier."""
         read_stream(header["stream"], self.stream, source)
         reached = ALWAYS if watermark is None else watermark
         for template, numbers in header["added"]:
-            for given in rules.of(template, source.array(numbers)):
-                for tier, own, kind in self._placed(rules.templates[template], given):
-                    alive = own.take(np.flatnonzero(lives.until[own.numbers] >= reached))
+            for saved_rules in rules.of(template, source.array(numbers)):
+                for tier, members, kind in self._placed(rules.templates[template], saved_rules):
+                    alive = members.take(np.flatnonzero(lives.until[members.numbers] >= reached))
                     begun = np.where(lives.since[alive.numbers] < reached, ALWAYS, lives.since[alive.numbers])
                     for time in np.unique(begun):
                         at = None if time == ALWAYS else int(time)
@@ -207,5 +207,5 @@ class ManyStream:
     def _load_tiers(self, header: Mapping[str, Any], source: PartSource) -> None:
         for name, saved in header["tiers"].items():
             if name in self._tiers:
-                arrays = [source.array(found) for found in saved["arrays"]]
+                arrays = [source.array(reference) for reference in saved["arrays"]]
                 self._tiers[name].load(saved["facts"], arrays, self.stream)

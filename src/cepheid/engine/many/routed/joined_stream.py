@@ -34,7 +34,7 @@ class JoinedRows(Reordered):
 
     @property
     def num_rows(self) -> int:
-        """How many there are."""
+        """How many pairs of an event and a rule there are."""
         return len(self.events)
 
     @cached_property
@@ -133,7 +133,7 @@ class JoinedStream(InputStream):
 
     @property
     def kept_events(self) -> Events:
-        """The same."""
+        """The kept rows as a choice of matches reads them."""
         return self.kept
 
     def taken(self, places: np.ndarray) -> pa.Table:

@@ -42,26 +42,24 @@ class RangeIndex:
         self._made: tuple[Any, tuple[_Interval, ...]] | None = None
 
     def add(self, numbers: np.ndarray, constants: pa.Table) -> None:
-        """More rules."""
-        read = (one.constant.column for one in self.bounds if isinstance(one.constant, RuleConstant))
-        own = constants.select(list(dict.fromkeys(read)))
-        self.constants = own if self.constants is None else pa.concat_tables([self.constants, own])
+        """Add rules; the index is built when the next event asks for it."""
+        read = (bound.constant.column for bound in self.bounds if isinstance(bound.constant, RuleConstant))
+        bound_columns = constants.select(list(dict.fromkeys(read)))
+        self.constants = bound_columns if self.constants is None else pa.concat_tables([self.constants, bound_columns])
         self.gone = np.setdiff1d(self.gone, numbers)  # a state that is restored has its rules again
         self.numbers, self._made = np.concatenate([self.numbers, numbers]), None
 
     def remove(self, numbers: np.ndarray) -> None:
-        """Rules that are gone."""
         self.gone, self._made = np.union1d(self.gone, numbers), None
 
     def clear(self) -> None:
-        """Forget all rules."""
         self.numbers, self.constants, self.gone, self._made = np.zeros(0, np.int64), None, np.zeros(0, np.int64), None
 
     def copy(self) -> RangeIndex:
         """The same, to which more may come."""
-        found = copy(self)  # arrays are never written to; texts and their codes are made anew
-        found._keys, found._made = KeyColumns(), None
-        return found
+        index = copy(self)  # arrays are never written to; texts and their codes are made anew
+        index._keys, index._made = KeyColumns(), None
+        return index
 
     def _index(self) -> tuple[np.ndarray, tuple[_Interval, ...]]:
         if self._made is None:
@@ -69,14 +67,14 @@ class RangeIndex:
             alive = np.flatnonzero(np.isin(self.numbers, self.gone, invert=True))
             numbers, first = np.unique(self.numbers[alive], return_index=True)
             constants = self.constants.take(from_numpy(alive[first]))
-            found: dict[Key, tuple[np.ndarray, np.ndarray]] = {}
+            ends_of: dict[Key, tuple[np.ndarray, np.ndarray]] = {}
             for bounds in self.bounds:
                 low, high = self._ends(bounds, constants, len(numbers))
-                known = found.get(bounds.key)
-                found[bounds.key] = (
+                known = ends_of.get(bounds.key)
+                ends_of[bounds.key] = (
                     (low, high) if known is None else (np.maximum(known[0], low), np.minimum(known[1], high))
                 )
-            self._made = numbers, tuple(_interval(key, *ends) for key, ends in found.items())
+            self._made = numbers, tuple(_interval(key, *ends) for key, ends in ends_of.items())
         return self._made
 
     def _ends(self, bounds: Bounds, constants: pa.Table, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,8 +102,8 @@ class RangeIndex:
         begin = np.repeat(np.cumsum(counts) - counts, counts)
         rules = order[np.arange(len(events)) - begin]
         for interval, value in zip(intervals, values, strict=True):
-            own = value[events]
-            kept = (own != NULL) & (own >= interval.lows[rules]) & (own <= interval.highs[rules])
+            keys = value[events]
+            kept = (keys != NULL) & (keys >= interval.lows[rules]) & (keys <= interval.highs[rules])
             events, rules = events[kept], rules[kept]
         return events, numbers[rules]
 

@@ -54,8 +54,8 @@ class RoutedTier:
         self.query = joined.bound
         self.compiled = CompiledQuery(joined.bound)
         self.factory = factory
-        found, why = router_of(self.compiled)
-        self.router: Router = found if router is None else router
+        router_, why = router_of(self.compiled)
+        self.router: Router = router_ if router is None else router
         self.why_all = why if router is None else ""  # why events are joined with all rules, or all that have begun
         constants = [(n, t.arrow) for n, t in self.query.schema.columns.items() if n in self.query.schema.constants]
         self.rules = RulePlaces(pa.schema(constants[1:])) if rules is None else rules  # the first is the number
@@ -66,14 +66,14 @@ class RoutedTier:
         self.found: list[Part] = []  # matches that are certain
         self.queue: list[Batch] = []
         self.ending: dict[int, list[Any]] = {}  # rules that end at a time, in ticks
-        self.gone: np.ndarray = np.zeros(0, np.int64)  # rules that give nothing any more
+        self.gone: np.ndarray = np.zeros(0, np.int64)  # rules that emit nothing any more
         self.events = self.touched = 0
 
     def anew(self, factory: Factory) -> RoutedTier:
         """The same rules, from the beginning of another stream."""
-        found = RoutedTier(self.template, self.joined, factory, self.router.copy(), self.rules.copy())
-        found.why_all = self.why_all
-        return found
+        tier = RoutedTier(self.template, self.joined, factory, self.router.copy(), self.rules.copy())
+        tier.why_all = self.why_all
+        return tier
 
     def _run(self, kind: str | None) -> QueryStream:
         return QueryStream(
@@ -98,12 +98,12 @@ class RoutedTier:
     # Events.
 
     def feed(self, batch: Batch) -> None:
-        """The next events; they are gone over when their time has come."""
+        """The next events; they are processed when their time has come."""
         if len(batch):
             self.queue.append(batch)
             self.events += len(batch)
 
-    def _go_over(self, until: int | None) -> None:
+    def _process(self, until: int | None) -> None:
         """Go over the events up to a time; None: all."""
         while self.queue:
             batch = self.queue[0]
@@ -146,30 +146,30 @@ class RoutedTier:
             self.touched += len(times)
             self.running.feed(self.stream.append(rows, np.ascontiguousarray(times)))
             # A batch may have far more rows than events. Matches are taken out before the rows go that they have.
-            now = int(times[-1])
-            self.found += self._certain(self.running.emit(now))
-            self._compact(now)
+            last_time = int(times[-1])
+            self.found += self._certain(self.running.emit(last_time))
+            self._compact(last_time)
 
     # Matches.
 
-    def settle(self, now: int | None, rows: KeptRows) -> list[RuleMatches]:
+    def settle(self, watermark: int | None, rows: KeptRows) -> list[RuleMatches]:
         """The matches that became certain, given all events before a time (None: all)."""
         self.stream.source = rows
-        found: list[Part] = []
-        for at in sorted(at for at in self.ending if now is None or at < now):
-            self._go_over(at)
+        parts: list[Part] = []
+        for at in sorted(at for at in self.ending if watermark is None or at < watermark):
+            self._process(at)
             ended = np.concatenate(self.ending.pop(at))
-            found += self._ended(ended, at)
+            parts += self._ended(ended, at)
             self.router.remove(ended)
             self.gone = np.union1d(self.gone, ended)
             self._end_partitions(ended)
-        self._go_over(None)
-        found += [*self._taken(), *self._certain(self.running.emit(now))]
-        return found_of(self.template, self.joined, found, rows)
+        self._process(None)
+        parts += [*self._taken(), *self._certain(self.running.emit(watermark))]
+        return found_of(self.template, self.joined, parts, rows)
 
     def _ended(self, ended: np.ndarray, at: int) -> list[Part]:
-        """What rules give that end at a time: absences are known up to then (S17)."""
-        found = [*self._taken(), *self._certain(self.running.emit(at))]
+        """The last matches of rules that end at a time: absences are known up to then (S17)."""
+        parts = [*self._taken(), *self._certain(self.running.emit(at))]
         if self.query.waits or self.query.output is not Output.ALL:
             # What is still open is decided in a copy, which is as if the input had ended.
             facts, arrays = self.running.dump()
@@ -178,22 +178,22 @@ class RoutedTier:
             for numbers, table in self._certain(copy.emit(None, at)):
                 mine = np.flatnonzero(np.isin(numbers, ended))
                 assert isinstance(table, MatchTable)
-                found.append((numbers[mine], table.take(mine)))
-        return found
+                parts.append((numbers[mine], table.take(mine)))
+        return parts
 
     def _taken(self) -> list[Part]:
         """The matches that were taken out on the way."""
-        found, self.found = self.found, []
-        return found
+        parts, self.found = self.found, []
+        return parts
 
-    def _certain(self, found: Any) -> list[Part]:
+    def _certain(self, emitted: Any) -> list[Part]:
         """Matches of rules that are there, with the ids of their events."""
-        if isinstance(found, Matches):
-            numbers, rows = rows_of(found)
+        if isinstance(emitted, Matches):
+            numbers, rows = rows_of(emitted)
             assert isinstance(rows, pa.Table)
             there = np.isin(numbers, self.gone, invert=True)
             return [(numbers[there], rows.filter(from_numpy(there)))]
-        table: MatchTable = found.all()
+        table: MatchTable = emitted.all()
         if not len(table):
             return []
         if self.joined.returns_constants and table.values is None:
@@ -209,8 +209,8 @@ class RoutedTier:
     def _with_values(self, table: MatchTable) -> MatchTable:
         """RETURN, where it depends on the rule."""
         used, place = np.unique(table.rows, return_inverse=True)
-        own = MatchTable(place, table.variables, table.offsets, table.reached, table.reaches)
-        made = returned(self.query, self.stream.taken(used), own, own.columns(len(self.query.positive)))
+        matches = MatchTable(place, table.variables, table.offsets, table.reached, table.reaches)
+        made = returned(self.query, self.stream.taken(used), matches, matches.columns(len(self.query.positive)))
         nothing = [None] * len(table)  # of events, which are found in their own table
         values = tuple(
             nothing if isinstance(result.expression, ex.Rows) else _in_one(made[result.name])
@@ -224,17 +224,17 @@ class RoutedTier:
 
     # Clearing.
 
-    def compact(self, now: int) -> int | None:
-        """Let go of what no match to come can need; the first event that one can have among those so far."""
-        self._compact(now)
+    def compact(self, watermark: int) -> int | None:
+        """Drop what no match to come can need; the first event that one can have among those so far."""
+        self._compact(watermark)
         if len(self.gone):
             self._forget()
-        found = [self.stream.first_event, *(batch.first for batch in self.queue)]
-        return min((one for one in found if one is not None), default=None)
+        first_ids = [self.stream.first_event, *(batch.first for batch in self.queue)]
+        return min((first_id for first_id in first_ids if first_id is not None), default=None)
 
-    def _compact(self, now: int) -> None:
+    def _compact(self, watermark: int) -> None:
         machine = self.running.machine
-        self.stream.compact(now, [] if machine is None else [machine])
+        self.stream.compact(watermark, [] if machine is None else [machine])
 
     def _end_partitions(self, ended: np.ndarray) -> None:
         """End the runs of rules: without a window, they would wait for ever. Others end with their window."""
@@ -260,7 +260,7 @@ class RoutedTier:
         """The state with the rules: facts for a header, and flat arrays."""
         assert not self.queue, "what was fed is settled before it is written down"
         stream, rules = self.stream, self.rules
-        found, own = self.running.dump()
+        machine_facts, machine_arrays = self.running.dump()
         routed = self.router.dump()
         partitions, keys = [], []
         for split, numbers in stream.codes.keys.items():
@@ -273,7 +273,7 @@ class RoutedTier:
         constants = np.frombuffer(sink.getvalue(), np.uint8)
         facts = {
             "kind": self.running.kind,
-            "machine": found,
+            "machine": machine_facts,
             "stream": [stream.base, stream.events, stream.last],
             "strings": list(stream.codes.strings.codes),
             "lanes": partitions,
@@ -282,7 +282,7 @@ class RoutedTier:
             "routed": len(routed),
         }
         kept = [rules.numbers, rules.since, rules.until, constants, self.gone, *stream.all_pairs]
-        return facts, [*kept, *routed, *keys, *own]
+        return facts, [*kept, *routed, *keys, *machine_arrays]
 
     def load(self, facts: Json, arrays: list[np.ndarray], rows: KeptRows) -> None:
         """Take up a state that was dumped; it has its rules."""

@@ -56,19 +56,16 @@ class AllPairs:
         self.numbers: np.ndarray = np.zeros(0, np.int64)
 
     def add(self, numbers: np.ndarray, constants: pa.Table) -> None:
-        """More rules."""
         self.numbers = np.union1d(self.numbers, np.asarray(numbers, np.int64))
 
     def remove(self, numbers: np.ndarray) -> None:
-        """Rules that are gone."""
         self.numbers = np.setdiff1d(self.numbers, numbers, assume_unique=True)
 
     def most(self, batch: Batch) -> np.ndarray:
-        """All of them."""
+        """How many rules each event may concern."""
         return np.full(len(batch), len(self.numbers))
 
     def clear(self) -> None:
-        """Forget all rules."""
         self.numbers = np.zeros(0, np.int64)
 
     def dump(self) -> tuple[Any, ...]:
@@ -76,7 +73,7 @@ class AllPairs:
         return ()
 
     def load(self, arrays: Sequence[Any], numbers: np.ndarray, at: int | None) -> None:
-        """Nor does it here."""
+        """There is nothing to load: the rules are all that it knows."""
 
     def copy(self) -> AllPairs:
         """The same, to which more may come."""
@@ -87,7 +84,7 @@ class AllPairs:
         return self.route(batch)
 
     def route(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-        """The same."""
+        """The places of events, and the numbers of the rules that each may concern: all of them."""
         events = np.repeat(np.arange(len(batch)), len(self.numbers))
         return events, np.tile(self.numbers, len(batch))
 
@@ -106,13 +103,11 @@ class ByConstants:
         self._rules = 0
 
     def add(self, numbers: np.ndarray, constants: pa.Table) -> None:
-        """More rules."""
         self._rules += len(numbers)
         for index in self._indexes:
             index.add(np.asarray(numbers, np.int64), constants)
 
     def remove(self, numbers: np.ndarray) -> None:
-        """Rules that are gone."""
         self._rules -= len(numbers)
         self.begun.remove(numbers)
         for index in self._indexes:
@@ -120,11 +115,12 @@ class ByConstants:
 
     def most(self, batch: Batch) -> Any:
         """How many rules each event may concern."""
-        found = np.sum([index.most(batch) for index in self._indexes], axis=0)
-        return found + np.minimum(len(self.begun) + np.cumsum(found), self._rules) if self.later is not None else found
+        counts = np.sum([index.most(batch) for index in self._indexes], axis=0)
+        return (
+            counts + np.minimum(len(self.begun) + np.cumsum(counts), self._rules) if self.later is not None else counts
+        )
 
     def clear(self) -> None:
-        """Forget all rules."""
         self.begun, self._rules = self.begun.anew(), 0
         for index in self._indexes:
             index.clear()
@@ -142,10 +138,10 @@ class ByConstants:
 
     def copy(self) -> ByConstants:
         """The same rules, of which none has begun, to which more may come."""
-        found = copy(self)
-        found.begun = self.begun.anew()
-        found._indexes = [index.copy() for index in self._indexes]
-        return found
+        router = copy(self)
+        router.begun = self.begun.anew()
+        router._indexes = [index.copy() for index in self._indexes]
+        return router
 
     def route(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         """Each event with the rules that it concerns."""
@@ -193,9 +189,9 @@ class _Index:
         self._values.clear()
 
     def copy(self) -> _Index:
-        found = copy(self)
-        found._values = self._values.copy()
-        return found
+        index = copy(self)
+        index._values = self._values.copy()
+        return index
 
     def most(self, batch: Batch) -> np.ndarray:
         return np.full(len(batch), SOME)
@@ -224,14 +220,14 @@ def _of_types(batch: Batch, types: tuple[str, ...]) -> Any:
 
 def router_of(compiled: CompiledQuery) -> tuple[Router, str]:
     """What finds the rules of a joined query; and why that is all of them, or all that have begun, if it is."""
-    found = concerns(compiled)
-    why = found if isinstance(found, str) else ""
-    if isinstance(found, str):
+    concerns_ = concerns(compiled)
+    why = concerns_ if isinstance(concerns_, str) else ""
+    if isinstance(concerns_, str):
         pair = _partition_pair(compiled)
         if pair is not None:
             return ByConstants([Route((), pair)]), ""
-        found = (*beginnings(compiled), Concern((), ()))
-    ways = {concern: _way(concern, compiled.query.schema) for concern in found}
+        concerns_ = (*beginnings(compiled), Concern((), ()))
+    ways = {concern: _way(concern, compiled.query.schema) for concern in concerns_}
     later = [way for concern, way in ways.items() if not concern.begins and way.finds_all]
     kept = [way for concern, way in ways.items() if concern.begins or not way.finds_all]
     if any(way.finds_all and not way.types for way in kept):
@@ -255,7 +251,7 @@ def _way(concern: Concern, schema: Schema) -> Route:
     pair = _pair(concern, schema)
     if pair is not None or schema.roles.types is not None:
         return Route(types, pair)
-    own = (
+    bounds_ = (
         bounds
         for condition in concern.conditions
         for part in parts_of(condition)
@@ -265,7 +261,7 @@ def _way(concern: Concern, schema: Schema) -> Route:
         and bounds.constant.column in schema.constants
         and plain(schema.columns[bounds.key.column]) not in (pa.uint64(), pa.date64())
     )
-    return Route(types, None, tuple(dict.fromkeys(own)))
+    return Route(types, None, tuple(dict.fromkeys(bounds_)))
 
 
 def _partition_pair(compiled: CompiledQuery) -> Pair | None:
@@ -297,9 +293,9 @@ def _pairs(conditions: Sequence[ex.Expression], schema: Schema) -> Iterator[Pair
     for condition in conditions:
         match condition:
             case ex.Compare(operator="=", left=Now() as left, right=Now() as right):
-                for one, other in ((left, right), (right, left)):
-                    if other.column in schema.constants and _is_plain(one, other, schema):
-                        yield one.column, other.column
+                for event_side, rule_side in ((left, right), (right, left)):
+                    if rule_side.column in schema.constants and _is_plain(event_side, rule_side, schema):
+                        yield event_side.column, rule_side.column
 
 
 def _is_plain(column: Now, constant: Now, schema: Schema) -> bool:

@@ -41,9 +41,9 @@ class RulePlaces:
 
     def copy(self) -> RulePlaces:
         """The same, to which more may come."""
-        found = copy(self)
-        found.until = self.until.copy()  # the others are never written to
-        return found
+        places = copy(self)
+        places.until = self.until.copy()  # the others are never written to
+        return places
 
     def restore(self, numbers: np.ndarray, constants: pa.Table, since: np.ndarray, until: np.ndarray) -> None:
         """Go on with rules that were written down."""

@@ -26,8 +26,8 @@ def set_parameters(program: Program, rules: pa.Table) -> tuple[str, ...]:
     """The columns of rules that are sets, and used as nothing else; of those, the ones with many different sets."""
     nodes = [node for query in program.queries for e in expressions(query) for node in walk(e)]
     named = {node.name for node in nodes if isinstance(node, ex.Name)}
-    found = dict.fromkeys(node.set for node in nodes if isinstance(node, ex.InSet) and node.set not in named)
-    return tuple(name for name in found if name in rules.column_names and _has_many(rules.column(name)))
+    names = dict.fromkeys(node.set for node in nodes if isinstance(node, ex.InSet) and node.set not in named)
+    return tuple(name for name in names if name in rules.column_names and _has_many(rules.column(name)))
 
 
 def _has_many(column: pa.ChunkedArray) -> bool:

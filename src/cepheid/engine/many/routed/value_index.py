@@ -28,45 +28,44 @@ class ValueIndex:
 
     def copy(self) -> ValueIndex:
         """The same, to which more may come."""
-        found = copy(self)  # arrays are never written to
-        found._texts = dict(self._texts)
-        return found
+        index = copy(self)  # arrays are never written to
+        index._texts = dict(self._texts)
+        return index
 
     def clear(self) -> None:
-        """Forget all rules."""
         self._parts, self._texts, self._gone = (), {}, NONE
 
     def add(self, numbers: np.ndarray, constants: pa.ChunkedArray) -> None:
-        """More rules."""
+        """Add rules by the value that each asks for; parts of a like size are merged."""
         keys, valid = self._keys(constants, learn=True)
         parts = [*self._parts, _sorted(keys[valid], numbers[valid])]
         while len(parts) > 1 and len(parts[-2][0]) <= 2 * len(parts[-1][0]):
-            (keys, own), (more, others) = parts[-2:]
-            parts[-2:] = [_sorted(np.concatenate([keys, more]), np.concatenate([own, others]))]
+            (keys, rules_of), (more, others) = parts[-2:]
+            parts[-2:] = [_sorted(np.concatenate([keys, more]), np.concatenate([rules_of, others]))]
         self._parts = tuple(parts)
 
     def remove(self, numbers: np.ndarray) -> None:
-        """Rules that are gone."""
+        """Remove rules; they are masked until they are half of all."""
         self._gone = np.union1d(self._gone, numbers)
-        total = sum(len(own) for _, own in self._parts)
+        total = sum(len(rules_of) for _, rules_of in self._parts)
         if len(self._gone) > SOME + total // 2:
             keys = np.concatenate([NONE, *(keys for keys, _ in self._parts)])
-            own = np.concatenate([NONE, *(own for _, own in self._parts)])
-            kept = _without(own, self._gone)
-            self._parts, self._gone = (_sorted(keys[kept], own[kept]),), NONE
+            rules_of = np.concatenate([NONE, *(rules_of for _, rules_of in self._parts)])
+            kept = _without(rules_of, self._gone)
+            self._parts, self._gone = (_sorted(keys[kept], rules_of[kept]),), NONE
 
     def find(self, column: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
         """The places of values, and the rules that have each, by place and number."""
         keys, valid = self._keys(column, learn=False)
         asked = np.flatnonzero(valid)
-        found = [self._found(asked, keys[asked], *part) for part in self._parts]
-        if not found:
+        pairs = [self._found(asked, keys[asked], *part) for part in self._parts]
+        if not pairs:
             return NONE, NONE
-        places, numbers = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        places, numbers = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
         if len(self._gone):
             kept = _without(numbers, self._gone)
             places, numbers = places[kept], numbers[kept]
-        if len(found) > 1:
+        if len(pairs) > 1:
             order = np.lexsort((numbers, places))
             places, numbers = places[order], numbers[order]
         return places, numbers

@@ -93,10 +93,10 @@ class VariedTemplate:
         shares: list[Share] = []
         wrong: list[WrongRules] = []
         for lengths, rows in by_length(rules, sets):
-            own = rules.take(from_numpy(rows))
-            found, failed = self._with_values(own, lengths) or self._split_values(own)
-            shares += [replace(share, rows=rows[share.rows]) for share in found]
-            wrong += [replace(one, rows=rows[one.rows]) for one in failed]
+            members = rules.take(from_numpy(rows))
+            shared, failed = self._with_values(members, lengths) or self._split_values(members)
+            shares += [replace(share, rows=rows[share.rows]) for share in shared]
+            wrong += [replace(problem, rows=rows[problem.rows]) for problem in failed]
         return shares, wrong
 
     def _with_values(self, rules: pa.Table, lengths: Lengths | None) -> tuple[list[Share], list[WrongRules]] | None:
@@ -104,10 +104,10 @@ class VariedTemplate:
         if lengths is None:
             return None
         try:
-            found, wrong = self._sized(lengths).split(values_of(rules, dict(lengths)))
+            shared, wrong = self._sized(lengths).split(values_of(rules, dict(lengths)))
         except NotJoinedError:
             return None
-        return None if wrong else (found, wrong)
+        return None if wrong else (shared, wrong)
 
     def _sized(self, lengths: Lengths) -> VariedTemplate:
         if lengths not in self._of_sets:
@@ -154,17 +154,17 @@ class VariedTemplate:
         else:
             rows = np.arange(rules.num_rows)
         free = [name for name in names if name not in shaping and name != window]
-        for values, own in _groups(rules, shaping, rows):
+        for values, members in _groups(rules, shaping, rows):
             if window is None:
-                self._share(rules, values, free, own, (), None, shares, wrong)
+                self._share(rules, values, free, members, (), None, shares, wrong)
                 continue
-            ticks = lengths[own]
+            ticks = lengths[members]
             lasting, codes = np.unique(ticks, return_inverse=True)
             powers = np.array([power_above(int(tick)) for tick in lasting])[codes]
             for power in np.unique(powers).tolist():
                 mine = powers == power
                 upper = (window, max(power, int(ticks[mine].max())))
-                self._share(rules, values, free, own[mine], upper, ticks[mine], shares, wrong)
+                self._share(rules, values, free, members[mine], upper, ticks[mine], shares, wrong)
         return shares, wrong
 
     def _lasting(self, rules: pa.Table, window: str) -> tuple[np.ndarray, np.ndarray, list[WrongRules]]:
@@ -172,21 +172,21 @@ class VariedTemplate:
 
         One that is longer than the ticks there are is as long as these.
         """
-        given = self.program.queries[0].within
-        assert given is not None
+        window_clause = self.program.queries[0].within
+        assert window_clause is not None
         coded = rules.column(window).combine_chunks().dictionary_encode()
         codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
         lengths: list[int] = []
         wrong: list[WrongRules] = []
         for code, value in enumerate([*coded.dictionary.to_pylist(), None]):
-            own = np.flatnonzero(codes == code) if code == len(coded.dictionary) else None
+            coded_rows = np.flatnonzero(codes == code) if code == len(coded.dictionary) else None
             length = 0
             try:
-                if own is None or len(own):
-                    found = resolve_window(given, {window: value}, "WITHIN")
-                    if found.unit == "events":
+                if coded_rows is None or len(coded_rows):
+                    length_ = resolve_window(window_clause, {window: value}, "WITHIN")
+                    if length_.unit == "events":
                         raise NotJoinedError("a window of events", [window])
-                    length = min(-(-window_nanoseconds(found, self.roles.unit) // self.schema.tick), _LONGEST)
+                    length = min(-(-window_nanoseconds(length_, self.roles.unit) // self.schema.tick), _LONGEST)
             except CepheidError as error:
                 wrong.append(WrongRules(np.flatnonzero(codes == code), error))
             lengths.append(length)
@@ -206,7 +206,7 @@ class VariedTemplate:
         wrong: list[WrongRules],
     ) -> None:
         """Share rules out that have the same shapes: by the types of their constants."""
-        given = rows  # ascending
+        all_rows = rows  # ascending
         key = (*self.lengths, *((name, repr(value)) for name, value in sorted(values.items())), upper)
         tried: list[Variant] = list(self.variants.get(key, ()))
         while len(rows):
@@ -225,16 +225,16 @@ class VariedTemplate:
                     continue
                 self.variants.setdefault(key, []).append(variant)
             columns, fits = _constants(variant, rules, rows)
-            own = rows[fits]
-            if len(own):
-                found = columns
-                if len(own) < len(rows):
-                    found = {name: column.filter(from_numpy(fits)) for name, column in columns.items()}
+            fitting = rows[fits]
+            if len(fitting):
+                constants = columns
+                if len(fitting) < len(rows):
+                    constants = {name: column.filter(from_numpy(fits)) for name, column in columns.items()}
                 if upper:
-                    found[WINDOW] = self._window_column(ticks[np.searchsorted(given, own)])
-                table = pa.table(found)
-                shares.append(Share(variant, own, table))
-            if made and not len(own):
+                    constants[WINDOW] = self._window_column(ticks[np.searchsorted(all_rows, fitting)])
+                table = pa.table(constants)
+                shares.append(Share(variant, fitting, table))
+            if made and not len(fitting):
                 raise AssertionError("a rule does not fit the variant that was made for it")
             rows = rows[~fits]
 
@@ -267,8 +267,8 @@ class VariedTemplate:
         if len(program.queries) != 1 or sources[0] != EVENTS:
             raise NotJoinedError("a program of several queries")
         query = with_aggregates(program.queries[0], self.functions)
-        found = analyse(query, params, roles_in(sources[0], self.roles, query), sources[0])
-        return bind(found, self.schema, self.functions)
+        analysed = analyse(query, params, roles_in(sources[0], self.roles, query), sources[0])
+        return bind(analysed, self.schema, self.functions)
 
 
 def _groups(
@@ -282,8 +282,8 @@ def _groups(
     for name in shaping:
         values = rules.column(name).take(from_numpy(rows)).to_pylist()
         known: dict[str, int] = {}
-        own = np.array([known.setdefault(repr(value), len(known)) for value in values], np.int64)
-        codes = np.unique(codes * max(1, len(known)) + own, return_inverse=True)[1]
+        value_codes = np.array([known.setdefault(repr(value), len(known)) for value in values], np.int64)
+        codes = np.unique(codes * max(1, len(known)) + value_codes, return_inverse=True)[1]
     first = np.unique(codes, return_index=True)[1]
     for code in np.argsort(first):
         row = rows[first[code]]
@@ -292,15 +292,15 @@ def _groups(
 
 def _sample(rules: pa.Table, free: Sequence[str], rows: np.ndarray) -> dict[str, object]:
     """The values of the first rule; where it has none, those of the first that has one."""
-    found: dict[str, object] = {}
+    sample: dict[str, object] = {}
     for name in free:
         column = rules.column(name)
         value = column[int(rows[0])].as_py()
         if value is None and column.null_count < len(column):
             chosen = column.take(from_numpy(rows)).drop_null()
             value = chosen[0].as_py() if len(chosen) else None
-        found[name] = value
-    return found
+        sample[name] = value
+    return sample
 
 
 def _first(rules: pa.Table, rows: np.ndarray, upper: tuple[str, int] | tuple[()]) -> dict[str, object]:
@@ -314,13 +314,15 @@ def _constants(variant: Variant, rules: pa.Table, rows: np.ndarray) -> tuple[dic
     fits = np.ones(len(rows), bool)
     index = None if len(rows) == rules.num_rows else from_numpy(rows)  # all are not copied
     for column in variant.joined.columns:
-        given = rules.column(column.parameter)
-        given = given if index is None else given.take(index)
-        if column.readings or (given.type != column.type.arrow and not _is_natural(given.type, column.type)):
-            columns[column.name], own = _read(column, given)
-            fits &= own
+        parameter_values = rules.column(column.parameter)
+        parameter_values = parameter_values if index is None else parameter_values.take(index)
+        if column.readings or (
+            parameter_values.type != column.type.arrow and not _is_natural(parameter_values.type, column.type)
+        ):
+            columns[column.name], fits_column = _read(column, parameter_values)
+            fits &= fits_column
         else:
-            columns[column.name] = given.cast(column.type.arrow)
+            columns[column.name] = parameter_values.cast(column.type.arrow)
     return columns, fits
 
 
@@ -336,19 +338,19 @@ def _is_natural(arrow: pa.DataType, type_: Type) -> bool:
     return type_.kind in kinds and bool(kinds[type_.kind](arrow))
 
 
-def _read(column: ConstantColumn, given: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray]:
+def _read(column: ConstantColumn, parameter_values: pa.ChunkedArray) -> tuple[pa.ChunkedArray, np.ndarray]:
     """The values of a column one by one, and which are of its type."""
     values: list[Any] = []
     fits = []
-    for value in given.to_pylist():
-        found: Literal | None = literal(value)
+    for value in parameter_values.to_pylist():
+        value_literal: Literal | None = literal(value)
         for reading in column.readings:
-            found = None if found is None else reading(found)
-        same = found is not None and (found.type == column.type or found.type == NULL)
-        if same and column.most is not None and found is not None and isinstance(found.value, int):
-            same = power_above(found.value) == column.most
+            value_literal = None if value_literal is None else reading(value_literal)
+        same = value_literal is not None and (value_literal.type == column.type or value_literal.type == NULL)
+        if same and column.most is not None and value_literal is not None and isinstance(value_literal.value, int):
+            same = power_above(value_literal.value) == column.most
         fits.append(same)
-        values.append(found.value if found is not None and same else None)
+        values.append(value_literal.value if value_literal is not None and same else None)
     if column.type.kind in (Kind.TIMESTAMP, Kind.DURATION):
         raw = pa.array(values, pa.int64())
         unit = pa.timestamp("ns", column.type.arrow.tz) if column.type.kind is Kind.TIMESTAMP else pa.duration("ns")

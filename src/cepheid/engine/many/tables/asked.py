@@ -42,7 +42,7 @@ class RowConditions:
 
     @cached_property
     def equal(self) -> Any:
-        """Which conditions are equalities."""
+        """Which conditions are equalities, by which a node finds its children."""
         return (self.columns >= 0) & (self.lows == self.highs)
 
     def per_row(self, wanted: np.ndarray) -> Any:
@@ -51,7 +51,7 @@ class RowConditions:
         return before[self.offsets[1:]] - before[self.offsets[:-1]]
 
     def take(self, rows: np.ndarray) -> RowConditions:
-        """Those of some rows."""
+        """The conditions of some rows, in their order."""
         if len(rows) == len(self) and (rows == np.arange(len(rows))).all():
             return self
         counts = self.counts[rows]
@@ -93,11 +93,11 @@ class RowConditions:
         mixed = np.full(len(self.columns), _SEED)
         for values in (self.columns, self.lows, self.highs):
             mixed = stir(mixed, values)
-        found = np.zeros(len(self), np.uint64)
+        hashes = np.zeros(len(self), np.uint64)
         filled = np.flatnonzero(self.counts)
         if len(filled):
-            found[filled] = np.add.reduceat(mixed, self.offsets[:-1][filled])
-        return found
+            hashes[filled] = np.add.reduceat(mixed, self.offsets[:-1][filled])
+        return hashes
 
     def same_as(self, rows: np.ndarray) -> bool:
         """Whether the conditions of each row are those of another one."""
@@ -158,9 +158,9 @@ def distinct(hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stir(mixed: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Mix numbers into hashes."""
-    found = (mixed ^ np.ascontiguousarray(values, np.int64).view(np.uint64)) * _MIX
-    return found ^ (found >> np.uint64(29))
+    """Mix values into 64-bit hashes, which order and position change."""
+    stirred = (mixed ^ np.ascontiguousarray(values, np.int64).view(np.uint64)) * _MIX
+    return stirred ^ (stirred >> np.uint64(29))
 
 
 class Asking:
@@ -216,5 +216,5 @@ class Asking:
         never = np.zeros(count, bool)
         never[rows[(columns >= 0) & (lows > highs)]] = True
         offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
-        found = RowConditions(columns, lows, highs, offsets, never)
-        return found.ordered(np.where(columns < 0, 2, (lows != highs).astype(np.int64)))
+        conditions = RowConditions(columns, lows, highs, offsets, never)
+        return conditions.ordered(np.where(columns < 0, 2, (lows != highs).astype(np.int64)))

@@ -31,15 +31,14 @@ class BegunRules:
         self.numbers, self.times = numbers, times
 
     def remove(self, numbers: np.ndarray) -> None:
-        """Rules that are gone."""
         kept = np.isin(self.numbers, numbers, invert=True)
         self.set(self.numbers[kept], self.times[kept])
 
     def anew(self) -> BegunRules:
         """None of them has begun."""
-        found = copy(self)
-        found.set(_NONE, _NONE)
-        return found
+        rules = copy(self)
+        rules.set(_NONE, _NONE)
+        return rules
 
     def find(
         self, times: np.ndarray, wanted: np.ndarray, events: np.ndarray, numbers: np.ndarray

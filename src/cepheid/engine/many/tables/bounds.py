@@ -35,12 +35,14 @@ def ways_of(node: ex.Expression) -> list[list[ex.Expression]]:
         case ex.In(negated=False, operand=operand, choices=choices) if 1 < len(choices) <= MOST_VALUES:
             return [[ex.Compare("=", operand, choice)] for choice in choices]
         case ex.Or(operands=operands):
-            found = [way for operand in operands for way in ways_of(operand)]
-            return found if all(ways_of(operand) for operand in operands) and len(found) <= MOST_WAYS else []
+            alternatives = [way for operand in operands for way in ways_of(operand)]
+            return (
+                alternatives if all(ways_of(operand) for operand in operands) and len(alternatives) <= MOST_WAYS else []
+            )
         case ex.And() | ex.Between(negated=False):
             product: list[list[ex.Expression]] = [[]]
             for part in parts_of(node):
-                product = [[*one, *way] for one in product for way in ways_of(part)]
+                product = [[*chosen, *way] for chosen in product for way in ways_of(part)]
                 if len(product) > MOST_WAYS:
                     return []
             return product

@@ -67,7 +67,7 @@ Constant = ex.Literal | RuleConstant
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """`key operator constant`."""
+    """What a column is compared with: `key operator constant`."""
 
     key: Key
     operator: str
@@ -111,7 +111,9 @@ class Fence:
         """Whether it has constants of the rules."""
         constants = [bounds.constant for bounds in self.bounds]
         constants += [constant for test in self.tests for constant in test.constants]
-        return any(isinstance(one, RuleConstant) for one in constants) or any(way.differs for way in self.ways)
+        return any(isinstance(constant_, RuleConstant) for constant_ in constants) or any(
+            way.differs for way in self.ways
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,11 +132,15 @@ class _ChainReader:
                 return
             if len(states) != 1:
                 raise NotChained("several ways to go on")
-            onward = [one for one in self._leaving(states[0]) if not self._is_dead(one) and not self._stays(one)]
+            onward = [
+                leaving
+                for leaving in self._leaving(states[0])
+                if not self._is_dead(leaving) and not self._stays(leaving)
+            ]
             if len(onward) != 1 or automaton.states[states[0]].config != arc.target:
                 raise NotChained("several ways to go on")
             arc, number = onward[0], number + 1
-            if number > 60 or arc.target in (one.target for one in begin):
+            if number > 60 or arc.target in (leaving.target for leaving in begin):
                 raise NotChained("a loop")
 
     def _leaving(self, state: int) -> list[Arc]:
@@ -190,10 +194,10 @@ class _ChainReader:
         """What a step holds: its own values, and those of the steps before it."""
         slots = {slot.number: slot for slot in self.slots.values()}
         kept = {number: slots[number] for k in range(step) for number in self.loads.get(k, {})}
-        found = {**kept, **self.loads.get(step, {})}
+        held = {**kept, **self.loads.get(step, {})}
         if step == steps - 1:
-            found = {number: value for number, value in found.items() if slots[number] in results}
-        return tuple(sorted(found.items(), key=lambda item: item[0]))
+            held = {number: value for number, value in held.items() if slots[number] in results}
+        return tuple(sorted(held.items(), key=lambda item: item[0]))
 
     def _resolved(self, node: ex.Expression) -> ex.Expression:
         """An expression with slots in place of registers."""
@@ -226,8 +230,8 @@ class _ChainReader:
 
     def _results(self, exit_: Exit) -> Iterator[Copied | Slot]:
         """The attributes of a result, without its times."""
-        given = [value for register, value in exit_.gives.items() if register.name not in (BEGAN, ENDED)]
-        for value, type_ in zip(given, algebra_in(self.compiled.query).types, strict=True):
+        values = [value for register, value in exit_.gives.items() if register.name not in (BEGAN, ENDED)]
+        for value, type_ in zip(values, algebra_in(self.compiled.query).types, strict=True):
             assert isinstance(value, Held)
             source = self.sources[value.register]
             if not isinstance(source, Copied | Slot):
@@ -257,10 +261,12 @@ class _ChainReader:
         for kill in self.automaton.kills:
             if kill.source == state:
                 lasts = self._longest(kill)
-        dead = [one for one in self._leaving(state) if self._is_dead(one) and one.decides]
-        (onward,) = (one for one in self._leaving(state) if not self._is_dead(one) and not self._stays(one))
-        if again := [one for one in self._leaving(state) if self._stays(one)]:
-            if dead or any(not one.decides or one.types != onward.types for one in again):
+        dead = [leaving for leaving in self._leaving(state) if self._is_dead(leaving) and leaving.decides]
+        (onward,) = (
+            leaving for leaving in self._leaving(state) if not self._is_dead(leaving) and not self._stays(leaving)
+        )
+        if again := [leaving for leaving in self._leaving(state) if self._stays(leaving)]:
+            if dead or any(not leaving.decides or leaving.types != onward.types for leaving in again):
                 raise NotChained("several ways to go on")
             return ChainWait(Ends.NOTHING, lasts)  # what ends the wait begins it again
         if ends is not Ends.DECISION or (onward.decides and not dead):
@@ -291,7 +297,7 @@ class _ChainReader:
             type_ = self.compiled.query.schema.columns[self.compiled.query.schema.roles.type]
             bounds.append(Bounds(Key(ComparisonForm.TYPE, kind=Kind.STRING), "=", ex.Literal(arc.types[0], type_)))
         parts: list[ex.Expression] = []
-        known = any(map(is_equality, (part for one in arc.fence for part in parts_of(one.condition))))
+        known = any(map(is_equality, (part for test in arc.fence for part in parts_of(test.condition))))
         for conjunct in arc.fence:
             if self._is_computed(conjunct, known=known):
                 bounds.append(self._computed_before(conjunct))
@@ -303,10 +309,10 @@ class _ChainReader:
             ]
         choices: list[tuple[ex.Expression, list[list[ex.Expression]]]] = []
         for part in parts:
-            found = list(bounds_of(part))
-            ways = [] if found or not choose else ways_of(part)
-            if found:
-                bounds += found
+            part_bounds = list(bounds_of(part))
+            ways = [] if part_bounds or not choose else ways_of(part)
+            if part_bounds:
+                bounds += part_bounds
             elif len(ways) > 1 and all(any(map(is_bounds, way)) for way in ways):
                 choices.append((part, ways))
             else:
@@ -324,7 +330,7 @@ class _ChainReader:
         for part in parts_of(conjunct.condition):
             if not is_bounds(part) and needs_python(part):
                 ways = ways_of(part)
-                simple = all(is_bounds(one) or not needs_python(one) for way in ways for one in way)
+                simple = all(is_bounds(operand) or not needs_python(operand) for way in ways for operand in way)
                 if not ways or not simple or known:
                     return True
         return False
@@ -353,19 +359,19 @@ class _ChainReader:
         """The ways of choices that are to be looked up, of several all combinations; others become tests."""
         # A test can't compare texts. Where a rule has an equality already, few ways are worth it, and many are not.
         choices = sorted(choices, key=lambda choice: (not reads_text(choice[0]), -len(choice[1])))
-        found: list[list[ex.Expression]] = [[]]
+        combinations: list[list[ex.Expression]] = [[]]
         known = any(map(is_of_rule, bounds))
         for part, ways in choices:
-            alone = found == [[]] and isinstance(part, ex.In) and (not known or reads_text(part))
+            alone = combinations == [[]] and isinstance(part, ex.In) and (not known or reads_text(part))
             most = MOST_VALUES if alone else MOST_WAYS
-            if len(found) * len(ways) > most or (known and not reads_text(part)):
+            if len(combinations) * len(ways) > most or (known and not reads_text(part)):
                 tests.append(self._test(part))
             else:
-                found = [[*one, *way] for one in found for way in ways]
-        return tuple(self._way(way) for way in found) if len(found) > 1 else ()
+                combinations = [[*chosen, *way] for chosen in combinations for way in ways]
+        return tuple(self._way(way) for way in combinations) if len(combinations) > 1 else ()
 
     def _way(self, parts: Sequence[ex.Expression]) -> Fence:
-        bounds = [one for part in parts for one in bounds_of(part)]
+        bounds = [bound for part in parts for bound in bounds_of(part)]
         tests = [self._test(part) for part in parts if not is_bounds(part)]
         return Fence(tuple(dict.fromkeys(bounds)), tuple(tests))
 
@@ -385,7 +391,7 @@ class _ChainReader:
             return None
 
         condition = substitute(self._resolved(part), take)
-        if any(given.type.kind is Kind.STRING for given in constants):
+        if any(constant.type.kind is Kind.STRING for constant in constants):
             raise NotChained("a text is compared with another one")
         return SharedTest(condition, tuple(constants))
 
@@ -399,7 +405,7 @@ class _ChainReader:
             ) if start.name == "start":
                 bounds = [self._longest(kill) for kill in self.automaton.kills if kill.source == state]
                 known = [bound.value for bound in bounds if isinstance(bound, ex.Literal)]
-                return any(isinstance(one, int) and one <= most + (operator == "<=") for one in known)
+                return any(isinstance(length, int) and length <= most + (operator == "<=") for length in known)
         return False
 
     def _is_own_rule(self, part: ex.Expression) -> bool:
@@ -407,5 +413,5 @@ class _ChainReader:
         if not isinstance(part, ex.Compare) or part.operator != "=":
             return False
         held = [side for side in (part.left, part.right) if isinstance(side, Held)]
-        now = [side for side in (part.left, part.right) if isinstance(side, Now) and side.column == RULE]
-        return len(held) == len(now) == 1 and getattr(self.sources[held[0].register], "column", None) == RULE
+        rules = [side for side in (part.left, part.right) if isinstance(side, Now) and side.column == RULE]
+        return len(held) == len(rules) == 1 and getattr(self.sources[held[0].register], "column", None) == RULE

@@ -38,10 +38,10 @@ class CodeNumbers:
 
     def copy(self) -> CodeNumbers:
         """The same, to which more may come; the kernel is the same as long as none does."""
-        found = CodeNumbers()
-        found.tests, found.transfers, found.columns = dict(self.tests), dict(self.transfers), dict(self.columns)
-        found.slots = self.slots
-        return found
+        numbers = CodeNumbers()
+        numbers.tests, numbers.transfers, numbers.columns = dict(self.tests), dict(self.transfers), dict(self.columns)
+        numbers.slots = self.slots
+        return numbers
 
     def test(self, test: SharedTest) -> int:
         """The number of a test; 0 is none."""
@@ -100,12 +100,12 @@ def _form(name: str) -> n.Function:
 @lru_cache(256)
 def _kernel(tests: tuple[ex.Expression, ...], transfers: tuple[Transfer, ...], columns: tuple[str, ...]) -> Compilable:
     """The same for all tables that have them."""
-    own = {}
+    functions = {}
     if tests:
-        own["shared_test"] = _Function("shared_test", columns).tests(tests)
+        functions["shared_test"] = _Function("shared_test", columns).tests(tests)
     if transfers:
-        own["shared_transfer"] = _Function("shared_transfer", columns).transfers(transfers)
-    return Compilable(_form("run_shared"), own)
+        functions["shared_transfer"] = _Function("shared_transfer", columns).transfers(transfers)
+    return Compilable(_form("run_shared"), functions)
 
 
 class _Function:
@@ -130,47 +130,47 @@ class _Function:
         return n.Function(self.form.name, self.form.parameters, self.code.block, BOOL)
 
     def transfers(self, transfers: Sequence[Transfer]) -> n.Function:
-        """Likewise."""
-        given, code = self.given, self.code
-        row = given["row"] * given["cells"][STRIDE]
-        real_row = given["row"] * given["cells"][REALS]
+        """The function that writes what a step holds into a run, one branch for each transfer."""
+        parameters, code = self.given, self.code
+        row = parameters["row"] * parameters["cells"][STRIDE]
+        real_row = parameters["row"] * parameters["cells"][REALS]
         for number, transfer in enumerate(transfers, start=1):
-            with code.when(given["transfer"].equals(number)):
+            with code.when(parameters["transfer"].equals(number)):
                 for slot, value in transfer:
-                    found = self.translator.value(value)
-                    sort = found.sort
+                    result = self.translator.value(value)
+                    sort = result.sort
                     if sort is KernelSort.REAL:
-                        code.put(given["real_into"], real_row + slot, as_sort(found, sort))
+                        code.put(parameters["real_into"], real_row + slot, as_sort(result, sort))
                     else:
-                        code.put(given["into"], row + self.slots_at + slot, as_sort(found, sort).to(INT64))
+                        code.put(parameters["into"], row + self.slots_at + slot, as_sort(result, sort).to(INT64))
                     if not isinstance(value, Slot):  # one that is kept is NULL as before
-                        bits = given["into"][row + NULLS] & ~(1 << slot)
-                        null = found.null.to(INT64) << slot
-                        code.put(given["into"], row + NULLS, bits | null)
+                        bits = parameters["into"][row + NULLS] & ~(1 << slot)
+                        null = result.null.to(INT64) << slot
+                        code.put(parameters["into"], row + NULLS, bits | null)
                 code.give(number)
         code.give(0)
         return n.Function(self.form.name, self.form.parameters, code.block)
 
     def leaf(self, node: ex.Expression) -> Value | None:
         """What a test reads: the event, the run, the constants of the rule."""
-        given = self.given
+        parameters = self.given
         match node:
             case Now(column=column, type=type_):
                 sort = sort_of(type_)
-                at = given["i"] * len(self.columns) + self.columns.index(column)
-                source = given["reals"] if sort is KernelSort.REAL else given["numbers"]
-                return Value(source[at].to(sort.scalar), sort, given["nulls"][at].differs(0))
+                at = parameters["i"] * len(self.columns) + self.columns.index(column)
+                source = parameters["reals"] if sort is KernelSort.REAL else parameters["numbers"]
+                return Value(source[at].to(sort.scalar), sort, parameters["nulls"][at].differs(0))
             case Slot(number=number, type=type_):
                 sort = sort_of(type_)
-                null = ((given["runs"][self.old + NULLS] >> number) & 1).differs(0)
+                null = ((parameters["runs"][self.old + NULLS] >> number) & 1).differs(0)
                 if sort is KernelSort.REAL:
-                    return Value(given["held"][self.old_real + number], sort, null)
-                return Value(given["runs"][self.old + self.slots_at + number].to(sort.scalar), sort, null)
+                    return Value(parameters["held"][self.old_real + number], sort, null)
+                return Value(parameters["runs"][self.old + self.slots_at + number].to(sort.scalar), sort, null)
             case TestConstant(number=number, type=type_):
                 sort = sort_of(type_)
-                source = given["real_constants"] if sort is KernelSort.REAL else given["constants"]
-                null = given["constants"][given["at"] + (2 * number + 1)].differs(0)
-                return Value(source[given["at"] + 2 * number].to(sort.scalar), sort, null)
+                source = parameters["real_constants"] if sort is KernelSort.REAL else parameters["constants"]
+                null = parameters["constants"][parameters["at"] + (2 * number + 1)].differs(0)
+                return Value(source[parameters["at"] + 2 * number].to(sort.scalar), sort, null)
         return None
 
 
@@ -178,7 +178,7 @@ class _Written(Constants):
     """Literals are written into the code: those of texts and rules are no literals by now."""
 
     def literal(self, node: ex.Literal, value: int | float | str) -> Any:
-        """The number itself."""
+        """The number itself: tests are shared by what is written in them."""
         assert isinstance(value, int | float)
         return n.expression(value, sort_of(node.type).scalar)
 

@@ -30,12 +30,12 @@ class ConditionLists:
         first, codes = distinct(mixed)
         assert asked.same_as(first[codes]), "two hashes of 64 bits are equal"
         asked = asked.take(first)
-        own = np.full(len(first), NO_STAMP) if stamps is None else stamps[first]
-        stamped = own != NO_STAMP
+        list_stamps = np.full(len(first), NO_STAMP) if stamps is None else stamps[first]
+        stamped = list_stamps != NO_STAMP
         begins = np.concatenate([[0], np.cumsum(1 + asked.counts + stamped)])
         lists = np.full(begins[-1], _MISSING, np.int32)
         lists[begins[:-1]] = asked.counts
-        lists[(begins[1:] - 1)[stamped]] = own[stamped]
+        lists[(begins[1:] - 1)[stamped]] = list_stamps[stamped]
         where = self.first + self.count + begins[:-1]
         self.lists.append(lists)
         self.asked.append(asked)
@@ -43,19 +43,20 @@ class ConditionLists:
         return where[codes]
 
     def finish(self, first: int, constants: int) -> tuple[np.ndarray, np.ndarray]:
-        """All conditions, each once, numbered from a first one, and the lists. constants: where those of tests are."""
+        """All conditions, each once, counted from a first one, and the lists. constants: where those of tests are."""
         none = np.zeros(0, np.int64)
         columns, lows, highs = (
-            np.concatenate([none, *(getattr(one, name) for one in self.asked)]) for name in ("columns", "lows", "highs")
+            np.concatenate([none, *(getattr(conditions, name) for conditions in self.asked)])
+            for name in ("columns", "lows", "highs")
         )
         every = RowConditions(columns, lows, highs, np.arange(len(columns) + 1), np.zeros(len(columns), bool))
         chosen, codes = distinct(every.hashes())
         assert every.same_as(chosen[codes]), "two hashes of 64 bits are equal"
-        found = np.stack([columns[chosen], lows[chosen], highs[chosen]], axis=1)
-        tests = found[:, 0] < 0
-        found[tests, 2] = found[tests, 1] + constants
-        found[tests, 1] = k.NOBODY - found[tests, 0]
-        found[tests, 0] = k.NOBODY
+        rows = np.stack([columns[chosen], lows[chosen], highs[chosen]], axis=1)
+        tests = rows[:, 0] < 0
+        rows[tests, 2] = rows[tests, 1] + constants
+        rows[tests, 1] = k.NOBODY - rows[tests, 0]
+        rows[tests, 0] = k.NOBODY
         lists = np.concatenate([np.zeros(0, np.int32), *self.lists])
         lists[lists == _MISSING] = first + codes
-        return found.reshape(-1), lists
+        return rows.reshape(-1), lists

@@ -36,5 +36,5 @@ class Growing:
 
     @property
     def values(self) -> np.ndarray:
-        """What it has."""
+        """The used part of the array; a view, valid until something is added."""
         return self.array[: self.size]

@@ -29,9 +29,9 @@ def real_keys(values: np.ndarray) -> np.ndarray:
     """Doubles as whole numbers of the same order; NaN is the greatest, and there is one zero."""
     values = np.ascontiguousarray(values, np.float64)
     bits = values.view(np.int64)
-    found = np.where(bits < 0, bits ^ POSITIVE, bits)
-    found = np.where(values == 0.0, 0, found)
-    return np.where(np.isnan(values), NAN_KEY, found)
+    keys = np.where(bits < 0, bits ^ POSITIVE, bits)
+    keys = np.where(values == 0.0, 0, keys)
+    return np.where(np.isnan(values), NAN_KEY, keys)
 
 
 class KeyColumns:
@@ -45,10 +45,10 @@ class KeyColumns:
 
     def copy(self) -> KeyColumns:
         """The same, to which more may come."""
-        found = KeyColumns()
-        found.keys, found.places, found.wide = list(self.keys), dict(self.places), list(self.wide)
-        found.texts = dict(self.texts)
-        return found
+        columns = KeyColumns()
+        columns.keys, columns.places, columns.wide = list(self.keys), dict(self.places), list(self.wide)
+        columns.texts = dict(self.texts)
+        return columns
 
     def place(self, key: Key) -> int:
         """The column of a key."""
@@ -120,8 +120,8 @@ class KeyColumns:
     ) -> None:
         if key.form == ComparisonForm.PARTITION:
             assert partitions is not None
-            found = batch.partitions(partitions).astype(np.int64)
-            keys[:, at] = np.where(found == NIL, NULL, found)
+            partition_codes = batch.partitions(partitions).astype(np.int64)
+            keys[:, at] = np.where(partition_codes == NIL, NULL, partition_codes)
             return
         if key.form == ComparisonForm.MASK:
             assert key.computed is not None
@@ -150,17 +150,17 @@ class KeyColumns:
             keys[batch.nulls(key.column).astype(bool), at] = NULL
 
     def _known(self, texts: Sequence[str | None]) -> np.ndarray:
-        found = [NULL if text is None else self.texts.get(text, UNKNOWN) for text in texts]
-        return np.array(found, np.int64)
+        codes = [NULL if text is None else self.texts.get(text, UNKNOWN) for text in texts]
+        return np.array(codes, np.int64)
 
 
 def _answers(batch: Batch, computed: ComputedCondition) -> np.ndarray:
     """Where a condition on one event holds."""
     errors: dict[int, CepheidError] = {}
-    found = evaluate_mask(computed.query, batch, computed.mask, errors)
+    answers = evaluate_mask(computed.query, batch, computed.mask, errors)
     if errors:
         raise errors[min(errors)]
-    return found
+    return answers
 
 
 def short(values: np.ndarray) -> np.ndarray:

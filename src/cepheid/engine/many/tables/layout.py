@@ -1,4 +1,4 @@
-"""What the shared tables hold, as a value that can be told: nodes by depth, and the columns that they are found by."""
+"""What the shared tables hold, as a value that can be shown: nodes by depth, and the columns that they are found by."""
 
 from __future__ import annotations
 
@@ -64,23 +64,23 @@ class TablesLayout:
     @property
     def steps(self) -> tuple[int, ...]:
         """The steps of the rules by depth, each on its own."""
-        found = [0] * max((len(chain.steps) for _, chain, _ in self.chains), default=0)
+        counts = [0] * max((len(chain.steps) for _, chain, _ in self.chains), default=0)
         for _, chain, count in self.chains:
             for depth in range(len(chain.steps)):
-                found[depth] += count
-        return tuple(found)
+                counts[depth] += count
+        return tuple(counts)
 
 
 def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], levels: int) -> TablesLayout:
     """The layout of tables, of whose levels so many are in use."""
     flags = tables.flags(np.arange(1, tables.nodes.size // k.NODE))
     depth = flags & k.DEPTH
-    found = tuple(_lookups(tables, depth, at) for at in range(len(tables.depths)))
-    looked_up = sum(one.nodes for lookups in found for one in lookups)
+    found_by = tuple(_lookups(tables, depth, at) for at in range(len(tables.depths)))
+    looked_up = sum(lookup.nodes for lookups in found_by for lookup in lookups)
     return TablesLayout(
         chains=tuple(chains),
         depths=tuple(tables.depths),
-        found_by=found,
+        found_by=found_by,
         children=len(flags) - looked_up,
         waiting=tuple(_waiting(tables, flags)),
         levels=levels,
@@ -90,7 +90,7 @@ def layout_of(tables: SharedTables, chains: Iterator[tuple[int, Chain, int]], le
 
 def _lookups(tables: SharedTables, depths: np.ndarray, depth: int) -> tuple[NodeLookup, ...]:
     """How nodes of a depth are looked up; those of most nodes first."""
-    found: dict[NodeLookup, NodeLookup] = {}
+    by_lookup: dict[NodeLookup, NodeLookup] = {}
     for level in tables.levels.reshape(-1, k.LEVEL):
         begin, size = int(level[k.HASH_AT]), int(level[k.HASH_MASK]) + 1
         hashes = tables.hashes.values[k.SLOT * begin : k.SLOT * (begin + size)].reshape(-1, k.SLOT)
@@ -109,10 +109,10 @@ def _lookups(tables: SharedTables, depths: np.ndarray, depth: int) -> tuple[Node
             alike = [(NodeLookup(columns, 0, 0), size) for size in tried]
             for where in (hashes[mine & ranged, 3] - r.RANGED).tolist():
                 alike += _segments(tables, where, columns)
-            for one, size in alike:
-                known = found.get(one, one)
-                found[one] = replace(known, nodes=known.nodes + size, most=max(known.most, size))
-    return tuple(sorted(found.values(), key=lambda own: -own.nodes))
+            for lookup, size in alike:
+                known = by_lookup.get(lookup, lookup)
+                by_lookup[lookup] = replace(known, nodes=known.nodes + size, most=max(known.most, size))
+    return tuple(sorted(by_lookup.values(), key=lambda lookup_: -lookup_.nodes))
 
 
 def _segments(tables: SharedTables, where: int, columns: tuple[Key, ...]) -> Iterator[tuple[NodeLookup, int]]:
@@ -123,7 +123,7 @@ def _segments(tables: SharedTables, where: int, columns: tuple[Key, ...]) -> Ite
         kind, column = word & r.KIND, word >> r.KIND_BITS
         if kind == r.MARKED:
             marked = ranges[where + begin + r.MARKS_AT :][: column * r.MARKS : r.MARKS].tolist()
-            yield NodeLookup(columns, 0, 0, cells=tuple(_key(tables, one) for one in marked)), size
+            yield NodeLookup(columns, 0, 0, cells=tuple(_key(tables, place) for place in marked)), size
         else:
             sorted_by = None if kind == r.SCANNED else _key(tables, column)
             yield NodeLookup(columns, 0, 0, sorted_by), size

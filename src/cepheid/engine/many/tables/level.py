@@ -64,7 +64,7 @@ class ChainRules:
             return self
         places = np.full(len(self.numbers), -1)
         places[wanted] = np.arange(len(wanted))
-        extras = tuple(own for extra in self.extras if len((own := extra.of(places)).rows))
+        extras = tuple(taken for extra in self.extras if len((taken := extra.of(places)).rows))
         return ChainRules(self.chain, self.numbers[wanted], self.constants.take(from_numpy(wanted)), extras)
 
     def packed(self) -> ChainRules:
@@ -137,8 +137,8 @@ class LevelBuilder:
         asked = [self._asked(parts, begins, count, step) for step in range(depth)]
         waits = [self._waits(parts, begins, count, step) for step in range(depth)]
         never = np.zeros(count, bool)
-        for one in asked:
-            never |= one.never
+        for step_asked in asked:
+            never |= step_asked.never
         ranks = self._ranks(asked, len(self.keys))
         tables = NodeTables(self.keys, ranks, begin)
         paths = np.zeros((count, max(depth, 1)), np.int64)
@@ -146,11 +146,11 @@ class LevelBuilder:
             rows = np.flatnonzero(~never & (lengths > step))
             if not len(rows):
                 continue
-            own = asked[step].take(rows)
+            asked_of = asked[step].take(rows)
             parent = paths[rows, step - 1] if step else np.zeros(len(rows), np.int64)
-            steps = self._steps(own, parent, rows, step, asked, waits[step], lengths, ranks)
+            steps = self._steps(asked_of, parent, rows, step, asked, waits[step], lengths, ranks)
             codes, first = steps.codes(merge=self.merge)
-            ways = self._ways(parts, begins, rows[first], step, own.take(first))
+            ways = self._ways(parts, begins, rows[first], step, asked_of.take(first))
             paths[rows, step] = tables.add(steps.take(first), ways, step)[codes]
         alive = np.flatnonzero(~never)
         leaves = paths[alive, lengths[alive] - 1]
@@ -177,7 +177,7 @@ class LevelBuilder:
     ) -> RowWays:
         """How an event can pass what some rows ask; where they have a choice, each of its ways."""
         only = np.ones(len(rows), bool)
-        found: list[np.ndarray] = [_NONE]
+        choosing: list[np.ndarray] = [_NONE]
         asking, count = Asking(), 0
         for part, begin, end in zip(parts, begins[:-1], begins[1:], strict=True):
             fence = part.chain.steps[step].fence if step < len(part.chain.steps) else None
@@ -185,16 +185,16 @@ class LevelBuilder:
             if fence is None or not len(mine):
                 continue
             only[mine] = False
-            own = part.take(rows[mine] - begin)
+            members = part.take(rows[mine] - begin)
             for way in fence.ways:
                 at = np.arange(count, count + len(mine))
                 count += len(mine)
-                found.append(mine)
-                self._fence(asking, replace(fence, ways=()), at, own.constants)
-                self._fence(asking, way, at, own.constants)
-                self._partition(asking, own, at, step)
-                self._extras(asking, own, int(at[0]), step, ending=False)
-        return RowWays.of(asked, np.flatnonzero(only), np.concatenate(found), asking.asked(count))
+                choosing.append(mine)
+                self._fence(asking, replace(fence, ways=()), at, members.constants)
+                self._fence(asking, way, at, members.constants)
+                self._partition(asking, members, at, step)
+                self._extras(asking, members, int(at[0]), step, ending=False)
+        return RowWays.of(asked, np.flatnonzero(only), np.concatenate(choosing), asking.asked(count))
 
     def _extras(self, asking: Asking, part: ChainRules, begin: int, step: int, *, ending: bool) -> None:
         for extra in part.extras:
@@ -238,31 +238,31 @@ class LevelBuilder:
         for part, begin, end in zip(parts, begins[:-1], begins[1:], strict=True):
             if step >= len(part.chain.steps):
                 continue
-            own = part.chain.steps[step]
-            flags[begin:end] |= self.numbers.transfer(own.transfer) << k.TRANSFER_AT
-            if own.wait is None:
+            chain_step = part.chain.steps[step]
+            flags[begin:end] |= self.numbers.transfer(chain_step.transfer) << k.TRANSFER_AT
+            if chain_step.wait is None:
                 flags[begin:end] |= k.LEAF
                 continue
-            flags[begin:end] |= self._ends(own.wait, part.chain)
-            if own.wait.lasts is not None:
-                lasts[begin:end] = _ticks(own.wait.lasts, part.constants, end - begin)
-            if own.wait.ending is not None:
+            flags[begin:end] |= self._ends(chain_step.wait, part.chain)
+            if chain_step.wait.lasts is not None:
+                lasts[begin:end] = _ticks(chain_step.wait.lasts, part.constants, end - begin)
+            if chain_step.wait.ending is not None:
                 ended[begin:end] = True
-                self._fence(asking, own.wait.ending, np.arange(begin, end), part.constants)
+                self._fence(asking, chain_step.wait.ending, np.arange(begin, end), part.constants)
                 self._extras(asking, part, begin, step, ending=True)
         return _Waits(flags, lasts, asking.asked(count), ended)
 
     def _ends(self, wait: ChainWait, chain: Chain) -> int:
-        found = k.ENDS_ALWAYS if wait.ends.contiguous else k.ENDS_NEVER if wait.ends is Ends.NOTHING else 0
+        flags = k.ENDS_ALWAYS if wait.ends.contiguous else k.ENDS_NEVER if wait.ends is Ends.NOTHING else 0
         if (
             chain.partition is not None
         ):  # a strict strategy sees the events of its partition alone: no partition is narrower then
-            return found | k.DYNAMIC | self.keys.place(chain.partition) << k.LISTEN_AT
-        return found
+            return flags | k.DYNAMIC | self.keys.place(chain.partition) << k.LISTEN_AT
+        return flags
 
     def _steps(
         self,
-        own: RowConditions,
+        asked_of: RowConditions,
         parent: np.ndarray,
         rows: np.ndarray,
         step: int,
@@ -284,7 +284,7 @@ class LevelBuilder:
             chosen, values = listened(after, ranks)
             wanted = free & ~ended & ((flags & k.ENDS_NEVER) != 0)
             if self.merge and wanted.any():
-                alike = own.hashes()
+                alike = asked_of.hashes()
                 for numbers in (parent, flags, lasts):
                     alike = stir(alike, numbers)
                 chosen, values = together(after, ranks, chosen, values, alike, wanted)
@@ -300,17 +300,17 @@ class LevelBuilder:
         # Where the next step ends the wait, rules that differ in it have no node in common.
         decides = (flags & (k.LEAF | k.ENDS_ALWAYS | k.ENDS_NEVER)) == 0
         ahead = after.take(np.arange(len(rows))) if (decides & ~ended).any() else _none(len(rows))
-        return RowSteps(own, parent, flags, listens, lasts, ending, ahead, decides & ~ended)
+        return RowSteps(asked_of, parent, flags, listens, lasts, ending, ahead, decides & ~ended)
 
     def _ranks(self, asked: Sequence[RowConditions], width: int) -> np.ndarray:
         """The columns in the order of how many values they are asked to be equal to."""
-        found = np.zeros(width, np.int64)
-        for one in asked:
-            columns, lows = one.columns[one.equal], one.lows[one.equal]
+        counts = np.zeros(width, np.int64)
+        for conditions in asked:
+            columns, lows = conditions.columns[conditions.equal], conditions.lows[conditions.equal]
             for column in np.unique(columns):
-                found[column] = max(found[column], len(np.unique(lows[columns == column])))
+                counts[column] = max(counts[column], len(np.unique(lows[columns == column])))
         ranks = np.empty(width, np.int64)
-        ranks[np.lexsort((np.arange(width), found))] = np.arange(width)
+        ranks[np.lexsort((np.arange(width), counts))] = np.arange(width)
         return ranks
 
 

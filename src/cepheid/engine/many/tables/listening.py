@@ -50,6 +50,6 @@ def together(
 
 def _common(asked: RowConditions, groups: np.ndarray) -> np.ndarray:
     """Which conditions all rows of a group have; a row has a column once."""
-    own = np.repeat(groups, asked.counts)
-    _, codes = distinct(stir(stir(stir(own.astype(np.uint64), asked.columns), asked.lows), asked.highs))
-    return np.bincount(codes)[codes] == np.bincount(groups)[own] if len(codes) else np.zeros(0, bool)
+    group_of = np.repeat(groups, asked.counts)
+    _, codes = distinct(stir(stir(stir(group_of.astype(np.uint64), asked.columns), asked.lows), asked.highs))
+    return np.bincount(codes)[codes] == np.bincount(groups)[group_of] if len(codes) else np.zeros(0, bool)

@@ -63,7 +63,7 @@ class LevelTables:
 
 @dataclass(frozen=True)
 class RowSteps:
-    """Steps of some rows."""
+    """Steps of some rows: what a node asks, how its runs wait, and what ends them."""
 
     asked: RowConditions
     parent: np.ndarray
@@ -75,7 +75,6 @@ class RowSteps:
     decides: np.ndarray  # whether what is ahead matters
 
     def take(self, rows: np.ndarray) -> RowSteps:
-        """Some of them."""
         parent, flags, listens, lasts = (a[rows] for a in (self.parent, self.flags, self.listens, self.lasts))
         ending, ahead = self.ending.take(rows), self.ahead.take(rows)
         return RowSteps(self.asked.take(rows), parent, flags, listens, lasts, ending, ahead, self.decides[rows])
@@ -102,7 +101,7 @@ class RowSteps:
 
 
 class NodeTables:
-    """Arrays under construction."""
+    """The arrays of a level under construction: `add` for each depth, then `finish`."""
 
     def __init__(self, keys: KeyColumns, ranks: np.ndarray, begin: TableOffsets) -> None:
         self.wide = np.array(keys.wide, bool)
@@ -231,10 +230,10 @@ class NodeTables:
             rough |= wide
             exact.append(there & ~wide & fits)
             quick.append((column, np.where(there, np.maximum(least, 1), 0), most))
-        found = np.zeros((count, k.EDGE), np.int64)
-        found[:, 0] = quick[0][0] | quick[1][0] << k.COLUMN_BITS | more * k.MORE | rough * k.ROUGH
-        found[:, 1] = quick[0][1] << 32 | quick[1][1]
-        found[:, 2] = quick[0][2] << 32 | quick[1][2]
+        edges = np.zeros((count, k.EDGE), np.int64)
+        edges[:, 0] = quick[0][0] | quick[1][0] << k.COLUMN_BITS | more * k.MORE | rough * k.ROUGH
+        edges[:, 1] = quick[0][1] << 32 | quick[1][1]
+        edges[:, 2] = quick[0][2] << 32 | quick[1][2]
         # What an edge is found by, or what its quick bounds decide, is not asked again.
         many = hashed & (keyed > 2)  # of these, all values are compared when the edge is found
         each = np.repeat(np.arange(count), asked.counts)
@@ -243,9 +242,9 @@ class NodeTables:
         for at in range(2):
             decided |= (index == (skip + at)[each]) & exact[at][each]
         kept = asked.pick(~decided | (many[each] & (index < keyed[each])))
-        found[:, 0] |= (stamps != NO_STAMP) * k.AGAIN | np.where(many, keyed, 0) << k.KEYED_AT
-        found[:, 0] |= self.lists.add(kept, stamps) << k.LIST_AT
-        return found
+        edges[:, 0] |= (stamps != NO_STAMP) * k.AGAIN | np.where(many, keyed, 0) << k.KEYED_AT
+        edges[:, 0] |= self.lists.add(kept, stamps) << k.LIST_AT
+        return edges
 
     def _kinds(self, kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The kinds of nodes, each once, and which of them each node is of."""
@@ -265,13 +264,13 @@ class NodeTables:
 
     def _arrange(self, asked: RowConditions, rows: np.ndarray, keyed: int, first: int, where: int) -> int:
         """Put the rows of a bucket into an order in which bounds are searched, where they have some; where it is."""
-        own = asked.take(rows)
-        found = segments(own, keyed, self.searched)
-        if found is None:
+        asked_of = asked.take(rows)
+        segments_ = segments(asked_of, keyed, self.searched)
+        if segments_ is None:
             return where
-        rows[:] = rows[np.concatenate([one.rows for one in found])]
-        numbers = block(found)
-        numbers[SEGMENTS_AT + 1 : SEGMENTS_AT + SEGMENT * len(found) : SEGMENT] += first
+        rows[:] = rows[np.concatenate([segment.rows for segment in segments_])]
+        numbers = block(segments_)
+        numbers[SEGMENTS_AT + 1 : SEGMENTS_AT + SEGMENT * len(segments_) : SEGMENT] += first
         self.ranges.append(numbers)
         begin, self.range_count = self.range_count, self.range_count + len(numbers)
         return RANGED | (self.begin.ranges + begin)
@@ -380,8 +379,8 @@ def _sets(asked: RowConditions, used: np.ndarray) -> tuple[np.ndarray, list[tupl
 
 def _padded(asked: RowConditions, keyed: np.ndarray) -> np.ndarray:
     """The values that each row is found by, side by side."""
-    found = np.zeros((len(asked), MOST_COLUMNS), np.int64)
+    values = np.zeros((len(asked), MOST_COLUMNS), np.int64)
     for at in range(int(keyed.max(initial=0))):
         rows = np.flatnonzero(keyed > at)
-        found[rows, at] = asked.lows[asked.offsets[rows] + at]
-    return found
+        values[rows, at] = asked.lows[asked.offsets[rows] + at]
+    return values

@@ -12,7 +12,7 @@ def packed(table: pa.Table) -> pa.Table:
 
 def unpacked(table: pa.Table) -> pa.Table:
     """The columns as they were."""
-    types = [one.value_type if isinstance(one, pa.DictionaryType) else one for one in table.schema.types]
+    types = [type_.value_type if isinstance(type_, pa.DictionaryType) else type_ for type_ in table.schema.types]
     return table.cast(pa.schema(list(zip(table.column_names, types, strict=True))))
 
 

@@ -32,7 +32,7 @@ class PlacedLevel:
 
 
 def place(tables: SharedTables, parts: Sequence[PlacedPart]) -> PlacedLevel:
-    """Put rules into tables. Those that contradict themselves have no node, and are let go of."""
+    """Put rules into tables. Those that contradict themselves have no node, and are dropped."""
     paths = tables.add([part for _, part in parts]).paths.astype(np.int32)
     sound = paths[:, 0] > 0
     begins = np.concatenate([[0], np.cumsum([len(part.numbers) for _, part in parts])]).astype(np.int64)

@@ -31,7 +31,6 @@ class Bounded:
     highs: np.ndarray
 
     def take(self, rows: np.ndarray) -> Bounded:
-        """Of some rows."""
         return Bounded(self.column, self.lows[rows], self.highs[rows])
 
     @property
@@ -53,8 +52,8 @@ class Segment:
 def segments(asked: RowConditions, keyed: int, plain: np.ndarray) -> list[Segment] | None:
     """The rows of a bucket as segments; None: all of them are to be tried.
 
-    keyed: how many conditions of each row, the first ones, are known to hold. plain: the columns whose bounds may tell
-    rows apart.
+    keyed: how many conditions of each row, the first ones, are known to hold. plain: the columns whose bounds may
+    distinguish rows.
     """
     count = len(asked)
     index = np.arange(len(asked.columns)) - np.repeat(asked.offsets[:-1], asked.counts)
@@ -65,53 +64,57 @@ def segments(asked: RowConditions, keyed: int, plain: np.ndarray) -> list[Segmen
         _bounded(count, int(column), asked, wanted[asked.columns[wanted] == column], of_row)
         for column in np.unique(asked.columns[wanted])
     ]
-    # What all ask alike does not tell them apart.
-    columns = [one for one in columns if (one.lows != one.lows[0]).any() or (one.highs != one.highs[0]).any()]
+    # What all ask alike distinguishes none of them.
+    columns = [
+        bounded
+        for bounded in columns
+        if (bounded.lows != bounded.lows[0]).any() or (bounded.highs != bounded.highs[0]).any()
+    ]
     if not columns or len(columns) > 60:
         return None
     shape = np.zeros(count, np.int64)
-    for at, one in enumerate(columns):
-        shape |= (one.sides > 0).astype(np.int64) << at
+    for at, bounded in enumerate(columns):
+        shape |= (bounded.sides > 0).astype(np.int64) << at
     single = np.flatnonzero((shape & (shape - 1) == 0) & (shape > 0))
     side = np.zeros(count, np.int64)
-    for at, one in enumerate(columns):
+    for at, bounded in enumerate(columns):
         mine = single[shape[single] == 1 << at]
-        side[mine] = one.sides[mine]
+        side[mine] = bounded.sides[mine]
     shapes, codes = np.unique(np.stack([shape, side]), axis=1, return_inverse=True)
     codes = codes.reshape(-1)
-    found: list[Segment] = []
+    result: list[Segment] = []
     rest: list[np.ndarray] = []
     for code, (bits, way) in enumerate(shapes.T.tolist()):
         rows = np.flatnonzero(codes == code)
         if not bits or len(rows) <= MANY:
             rest.append(rows)
             continue
-        own = [one.take(rows) for at, one in enumerate(columns) if bits >> at & 1]
-        found.append(_single(own[0], rows, way) if len(own) == 1 else _marked(own, rows))
-    if not found:
+        restricting = [bounded.take(rows) for at, bounded in enumerate(columns) if bits >> at & 1]
+        result.append(_single(restricting[0], rows, way) if len(restricting) == 1 else _marked(restricting, rows))
+    if not result:
         return None
     if rest:
-        found.append(Segment(r.SCANNED, (), np.concatenate(rest), np.zeros(0, np.int64)))
-    return found
+        result.append(Segment(r.SCANNED, (), np.concatenate(rest), np.zeros(0, np.int64)))
+    return result
 
 
-def block(found: Sequence[Segment]) -> np.ndarray:
+def block(segments_: Sequence[Segment]) -> np.ndarray:
     """Segments as numbers; the edges are counted from the first one of the bucket."""
-    head = r.SEGMENTS_AT + r.SEGMENT * len(found)
+    head = r.SEGMENTS_AT + r.SEGMENT * len(segments_)
     numbers = np.zeros(head, np.int64)
-    numbers[:2] = len(found), sum(len(one.rows) for one in found)
+    numbers[:2] = len(segments_), sum(len(segment.rows) for segment in segments_)
     child, parts = 0, [numbers]
-    for at, one in enumerate(found):
+    for at, segment in enumerate(segments_):
         begin = r.SEGMENTS_AT + r.SEGMENT * at
-        column = len(one.columns) if one.kind == r.MARKED else (*one.columns, 0)[0]
-        own = one.numbers
-        if one.kind == r.MARKED:  # where its words are is counted from the block
-            own = own.copy()
-            own[r.MARKS_AT :][: r.MARKS * len(one.columns)].reshape(-1, r.MARKS)[:, 2:] += head
-        numbers[begin : begin + r.SEGMENT] = one.kind | column << r.KIND_BITS, child, len(one.rows), head
-        parts.append(own)
-        head += len(own)
-        child += len(one.rows)
+        column = len(segment.columns) if segment.kind == r.MARKED else (*segment.columns, 0)[0]
+        segment_numbers = segment.numbers
+        if segment.kind == r.MARKED:  # where its words are is counted from the block
+            segment_numbers = segment_numbers.copy()
+            segment_numbers[r.MARKS_AT :][: r.MARKS * len(segment.columns)].reshape(-1, r.MARKS)[:, 2:] += head
+        numbers[begin : begin + r.SEGMENT] = segment.kind | column << r.KIND_BITS, child, len(segment.rows), head
+        parts.append(segment_numbers)
+        head += len(segment_numbers)
+        child += len(segment.rows)
     return np.concatenate(parts)
 
 
@@ -121,16 +124,16 @@ def _bounded(count: int, column: int, asked: RowConditions, where: np.ndarray, o
     return Bounded(column, lows, highs)
 
 
-def _single(one: Bounded, rows: np.ndarray, sides: int) -> Segment:
+def _single(bounded: Bounded, rows: np.ndarray, sides: int) -> Segment:
     """Rows with bounds of one column."""
     if sides < 3:
-        bounds = one.lows if sides == 1 else -one.highs
+        bounds = bounded.lows if sides == 1 else -bounded.highs
         order = np.argsort(bounds, kind="stable")
-        return Segment(r.AT_LEAST if sides == 1 else r.AT_MOST, (one.column,), rows[order], bounds[order])
-    order = np.lexsort((-one.highs, one.lows))
-    highs = _greatest(one.highs[order])
-    numbers = np.concatenate([one.lows[order], highs, _greatest(highs)])
-    return Segment(r.INSIDE, (one.column,), rows[order], numbers)
+        return Segment(r.AT_LEAST if sides == 1 else r.AT_MOST, (bounded.column,), rows[order], bounds[order])
+    order = np.lexsort((-bounded.highs, bounded.lows))
+    highs = _greatest(bounded.highs[order])
+    numbers = np.concatenate([bounded.lows[order], highs, _greatest(highs)])
+    return Segment(r.INSIDE, (bounded.column,), rows[order], numbers)
 
 
 def _greatest(values: np.ndarray) -> np.ndarray:
@@ -139,10 +142,10 @@ def _greatest(values: np.ndarray) -> np.ndarray:
 
 
 def _marked(columns: Sequence[Bounded], rows: np.ndarray) -> Segment:
-    """Rows with bounds of several columns; those that tell rows apart best are marked."""
+    """Rows with bounds of several columns; the most selective ones are marked."""
     count = len(rows)
     cells = min(CELLS, max(16, count // 2))
-    cut = [_cells(one, cells) for one in columns]
+    cut = [_cells(column, cells) for column in columns]
     dense = [float((last - first + 1).mean()) / (len(cuts) + 1) for cuts, first, last in cut]
     chosen = np.argsort(dense, kind="stable")[:MOST_MARKED].tolist()
     order = np.lexsort((columns[chosen[0]].highs, columns[chosen[0]].lows))
@@ -160,17 +163,17 @@ def _marked(columns: Sequence[Bounded], rows: np.ndarray) -> Segment:
     return Segment(r.MARKED, tuple(columns[number].column for number in chosen), rows[order], np.concatenate(parts))
 
 
-def _cells(one: Bounded, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _cells(bounded: Bounded, cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Where a column is cut so that its cells have about as many bounds each; the first and the last cell of rows.
 
     At the ends cells are finer: events that only a few rules, or all but a few, are about are often there.
     """
-    ends = np.sort(np.concatenate([one.lows[one.lows > LEAST], one.highs[one.highs < MOST] + 1]))
+    ends = np.sort(np.concatenate([bounded.lows[bounded.lows > LEAST], bounded.highs[bounded.highs < MOST] + 1]))
     places = np.linspace(0, len(ends), cells, endpoint=False).astype(np.int64)
     outer = np.left_shift(1, np.arange(int(len(ends) // cells + 1).bit_length()))
     outer = outer[outer < len(ends)]
     cuts = np.unique(ends[np.concatenate([places, outer, len(ends) - outer])])
-    return cuts, np.searchsorted(cuts, one.lows, "right"), np.searchsorted(cuts, one.highs, "right")
+    return cuts, np.searchsorted(cuts, bounded.lows, "right"), np.searchsorted(cuts, bounded.highs, "right")
 
 
 def _words(first: np.ndarray, last: np.ndarray, cells: int) -> np.ndarray:

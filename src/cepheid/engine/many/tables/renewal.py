@@ -20,7 +20,7 @@ from cepheid.kernel import shared as k
 from cepheid.kernel.compile import library_function, run_on_arrays
 
 Alive = Callable[[Any], Any]
-"""Which rules may still give a match, by their numbers: a mask."""
+"""Which rules may still match, by their numbers: a mask."""
 
 
 class Renewal:
@@ -47,7 +47,7 @@ class Renewal:
         return level.level in self._covered
 
     def left(self, levels: Sequence[PlacedLevel]) -> list[PlacedLevel]:
-        """Those that are not."""
+        """The levels that are not renewed."""
         return [level for level in levels if not self.covers(level)]
 
     def begin(self, levels: Sequence[PlacedLevel], alive: Alive) -> None:
@@ -110,8 +110,8 @@ class Renewal:
         pairs = [np.zeros(0, np.int64)]
         for level in levels:
             there = np.minimum(np.searchsorted(numbers, level.numbers), len(numbers) - 1)
-            own = np.flatnonzero(numbers[there] == level.numbers)
-            paths, rows = level.paths[own], order[there[own]]
+            rows_there = np.flatnonzero(numbers[there] == level.numbers)
+            paths, rows = level.paths[rows_there], order[there[rows_there]]
             for step in range(min(paths.shape[1], made.paths.shape[1])):
                 before, after = paths[:, step].astype(np.int64), made.paths[rows, step]
                 both = (before > 0) & (after > 0)
@@ -126,9 +126,9 @@ class Renewal:
         self._goes[before] = after
         again = np.unique(before[1:][before[1:] == before[:-1]])
         for node in again.tolist():
-            own = after[np.searchsorted(before, node) : np.searchsorted(before, node, "right")]
+            new_nodes = after[np.searchsorted(before, node) : np.searchsorted(before, node, "right")]
             self._goes[node] = -len(self._several)
-            self._several += [len(own), *own.tolist()]
+            self._several += [len(new_nodes), *new_nodes.tolist()]
         sources = np.bincount(after - base, minlength=self.new.nodes.size // k.NODE - base)
         self._twins.append((sources > 1).astype(np.uint8))
 
@@ -164,16 +164,16 @@ class Renewal:
             new.make_room_for(more)
         if len(self._listeners) // 3 < 4 * (int(cells[k.LISTENERS]) + more):
             self._listeners = no_listeners(1 << int(6 * (int(cells[k.LISTENERS]) + more) + 1024).bit_length())
-        found = np.zeros(alive + more + 1, np.int64)
+        ended = np.zeros(alive + more + 1, np.int64)
         count = run_on_arrays(
             "move_runs", len(old.listeners) // 3, old.listeners, new.stride, int(cells[k.REALS]), new.runs, new.held,
             goes, np.array(self._several, np.int64), new.nodes.array, new.kinds.array,
-            len(self._listeners) // 3 - 1, self._listeners, np.concatenate(self._twins), found, cells,
+            len(self._listeners) // 3 - 1, self._listeners, np.concatenate(self._twins), ended, cells,
             native=old.native,
         )  # fmt: skip
         new.listeners = self._listeners
         if count:
-            _end_twins(new, found[:count])
+            _end_twins(new, ended[:count])
 
 
 def _end_twins(tables: SharedTables, runs: Any) -> None:

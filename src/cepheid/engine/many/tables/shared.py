@@ -85,12 +85,12 @@ class SharedTier:
     def anew(self, codes: StreamCodes, *, own: bool) -> SharedTier:
         """The same rules, from the beginning of another stream; own: some can be added and removed."""
         self.settle_rules()
-        found = SharedTier(codes, simultaneous=self.simultaneous, merge=self.merge)
-        found.tables = self.tables.anew(own=own)
-        found.kinds, found._numbers, found._levels = list(self.kinds), dict(self._numbers), list(self._levels)
-        found._kind_of = self._kind_of.copy() if own else self._kind_of
+        tier = SharedTier(codes, simultaneous=self.simultaneous, merge=self.merge)
+        tier.tables = self.tables.anew(own=own)
+        tier.kinds, tier._numbers, tier._levels = list(self.kinds), dict(self._numbers), list(self._levels)
+        tier._kind_of = self._kind_of.copy() if own else self._kind_of
         assert not self._mortal, "the rules are those of the beginning"
-        return found
+        return tier
 
     # Rules.
 
@@ -159,7 +159,7 @@ class SharedTier:
         self._levels.append(place(self.tables, parts))
 
     def _alive(self, until: np.ndarray) -> Alive:
-        """What says which rules may still give a match: one that was removed long ago leaves the tables some time."""
+        """What says which rules may still match: one that was removed long ago leaves the tables some time."""
         last = self.tables.last
         if last is None or not self._mortal:
             return lambda numbers: np.ones(len(numbers), bool)
@@ -214,7 +214,7 @@ class SharedTier:
     # Events.
 
     def feed(self, batch: Batch) -> None:
-        """The next events."""
+        """Called with each batch in the order of time; `settle` returns its matches."""
         self._renew(batch)
         self.settle_rules()
         self._events += len(batch)
@@ -222,46 +222,48 @@ class SharedTier:
 
     # Matches.
 
-    def settle(self, now: int | None, rows: KeptRows) -> list[RuleMatches]:
+    def settle(self, watermark: int | None, rows: KeptRows) -> list[RuleMatches]:
         """The matches so far: each is certain as soon as it is there."""
         tables = self.tables
         if not tables.cells[k.MATCHES]:
             return []
-        given, reals = tables.take_matches()
-        where = tables.nodes.array[given[:, 0] * k.NODE + k.CHILDREN]
+        matched, reals = tables.take_matches()
+        where = tables.nodes.array[matched[:, 0] * k.NODE + k.CHILDREN]
         counts = where >> 32
-        match = np.repeat(np.arange(len(given)), counts)
+        match = np.repeat(np.arange(len(matched)), counts)
         begin = np.repeat((where & k.LOW) - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
         numbers = tables.members.array[begin + np.arange(len(match))]
         if self._mortal:
-            depth = tables.flags(given[:, 0]) & k.DEPTH
-            last = given[np.arange(len(given)), k.HELD + depth]
+            depth = tables.flags(matched[:, 0]) & k.DEPTH
+            last = matched[np.arange(len(matched)), k.HELD + depth]
             ends = ticks(self.codes.schema, rows.kept)[last - rows.base]
-            alive = (given[match, k.START] > self._since[numbers]) & (ends[match] <= self._until[numbers])
+            alive = (matched[match, k.START] > self._since[numbers]) & (ends[match] <= self._until[numbers])
             numbers, match = numbers[alive], match[alive]
         kinds = self._kind_of[numbers]
-        found: list[RuleMatches] = []
+        results: list[RuleMatches] = []
         by_template: dict[int, list[tuple[ChainKind, Part]]] = {}
         for number in np.unique(kinds):
             kind, mine = self.kinds[number], np.flatnonzero(kinds == number)
-            part = self._part(kind, numbers[mine], given[match[mine]], reals[match[mine]], rows)
+            part = self._part(kind, numbers[mine], matched[match[mine]], reals[match[mine]], rows)
             by_template.setdefault(kind.template, []).append((kind, part))
         for template, parts in by_template.items():
             for kind, part in parts:
-                found += found_of(template, kind.joined, [part], rows)
-        return found
+                results += found_of(template, kind.joined, [part], rows)
+        return results
 
-    def _part(self, kind: ChainKind, numbers: np.ndarray, given: np.ndarray, reals: np.ndarray, rows: KeptRows) -> Part:
+    def _part(
+        self, kind: ChainKind, numbers: np.ndarray, matched: np.ndarray, reals: np.ndarray, rows: KeptRows
+    ) -> Part:
         steps, count = len(kind.chain.steps), len(numbers)
-        ids = given[:, k.HELD : k.HELD + steps]
+        ids = matched[:, k.HELD : k.HELD + steps]
         if not kind.chain.valued:
             offsets = np.arange(0, (count + 1) * steps, steps)
             reached = frozenset(c.variable for c in kind.joined.bound.positive)
             variables = np.tile(np.array(kind.variables, np.int64), count)
             return numbers, MatchTable(ids.reshape(-1), variables, offsets, np.zeros(count, np.int64), (reached,))
-        columns = list(self._results(kind, numbers, ids, given, reals, rows))
+        columns = list(self._results(kind, numbers, ids, matched, reals, rows))
         times = ticks(self.codes.schema, rows.kept)
-        made = ScanResults(given[:, k.START], times[ids[:, -1] - rows.base], columns)
+        made = ScanResults(matched[:, k.START], times[ids[:, -1] - rows.base], columns)
         return rows_of(once(kind.joined.bound, made))
 
     def _results(
@@ -269,7 +271,7 @@ class SharedTier:
         kind: ChainKind,
         numbers: np.ndarray,
         ids: np.ndarray,
-        given: np.ndarray,
+        matched: np.ndarray,
         reals: np.ndarray,
         rows: KeptRows,
     ) -> Iterator[pa.Array]:
@@ -283,11 +285,11 @@ class SharedTier:
                     taken = rows.kept.column(result.column).take(from_numpy(ids[:, result.step] - rows.base))
                     yield expressed(result.column, self.codes.schema.columns[result.column].kind, taken)
             else:
-                null = (given[:, k.NULLS] >> result.number & 1).astype(bool)
+                null = (matched[:, k.NULLS] >> result.number & 1).astype(bool)
                 if result.type.kind is Kind.FLOAT:
                     yield pa.array(reals[:, result.number] + 0.0, mask=null, from_pandas=False)
                 else:
-                    whole = given[:, slots_at + result.number]
+                    whole = matched[:, slots_at + result.number]
                     yield pa.array(whole.astype(bool) if result.type.kind is Kind.BOOL else whole, mask=null)
 
     def deadline(self) -> int | None:
@@ -296,13 +298,13 @@ class SharedTier:
 
     # Clearing, and the state.
 
-    def compact(self, now: int) -> int | None:
-        """Let go of runs that are over; the first event that a match to come can have among those so far."""
-        self.tables.sweep(now)
+    def compact(self, watermark: int) -> int | None:
+        """Drop runs that are over; the first event that a match to come can have among those so far."""
+        self.tables.sweep(watermark)
         return self.tables.oldest()
 
     def dump(self) -> tuple[Json, list[np.ndarray]]:
-        """The runs, and the rules of the nodes that they are at."""
+        """The runs, and the rules of their nodes."""
         self.settle_rules()
         facts, arrays = dump_runs(self.tables, self._places())
         late = np.flatnonzero(self._since > EVER)
@@ -341,7 +343,7 @@ class SharedTier:
         return known & (self._until == FOREVER) if self._mortal else known
 
     def counters(self) -> Mapping[str, int]:
-        """What it has done."""
+        """What explains the work so far: events, rules, runs and nodes."""
         cells = self.tables.cells
         return {
             "events": self._events,

@@ -1,4 +1,4 @@
-"""The runs of shared tables, written down with their rules: nodes have other numbers where they are taken up."""
+"""The runs of shared tables, written down with their rules: nodes have other numbers where they are restored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Places = Sequence[tuple[Any, Any]]
 
 
 def dump_runs(tables: SharedTables, places: Places) -> tuple[Json, list[np.ndarray]]:
-    """The runs, the nodes that they are at, and the rules of these."""
+    """The runs, their nodes, and the rules of these."""
     live = tables.live()
     stride, reals = tables.stride, int(tables.cells[k.REALS])
     rows, held = np.zeros((0, stride), np.int64), np.zeros((0, reals))
@@ -54,7 +54,7 @@ def load_runs(
 ) -> None:
     """Put runs where their rules are now; of those that are at one node with the same events, one is enough."""
     code, depths, at, rules, flat, reals = arrays
-    given, held = flat.reshape(-1, facts["stride"]), reals.reshape(-1, facts["reals"])
+    runs, held = flat.reshape(-1, facts["stride"]), reals.reshape(-1, facts["reals"])
     tables.last = facts["last"]
     tables.cells[COUNTED] = facts["counts"]
     run, node = _nodes(places, code, depths, at, rules)
@@ -63,10 +63,10 @@ def load_runs(
     ending = int(tables.simultaneous)
     positions = min(before, after)
     slots = min(facts["stride"] - before, tables.stride - after) - ending
-    new[:, :positions] = given[run, :positions]
-    new[:, after : after + slots] = given[run, before : before + slots]
+    new[:, :positions] = runs[run, :positions]
+    new[:, after : after + slots] = runs[run, before : before + slots]
     if ending:
-        new[:, -1] = given[run, -1]
+        new[:, -1] = runs[run, -1]
     new[:, 0] = node
     new[:, [k.EXPIRES, k.BELOW, k.WAITS]] = 0  # what a run knows of its node, which is another now
     width = min(facts["reals"], int(tables.cells[k.REALS]))
@@ -83,7 +83,7 @@ def _nodes(
     places: Places, code: np.ndarray, depths: np.ndarray, at: np.ndarray, rules: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The runs, each as often as its rules are at different nodes now, and these nodes."""
-    found: list[np.ndarray] = [np.zeros((0, 2), np.int64)]
+    pairs_: list[np.ndarray] = [np.zeros((0, 2), np.int64)]
     for numbers, paths in places:
         if not len(numbers) or not len(rules):
             continue
@@ -93,8 +93,8 @@ def _nodes(
         step = np.minimum(depths[at], paths.shape[1] - 1)
         node = paths[order[where], step].astype(np.int64)
         known &= (node > 0) & (depths[at] < paths.shape[1])
-        found.append(np.stack([at[known], node[known]], axis=1))
-    pairs = np.unique(np.concatenate(found), axis=0)
+        pairs_.append(np.stack([at[known], node[known]], axis=1))
+    pairs = np.unique(np.concatenate(pairs_), axis=0)
     begin, end = np.searchsorted(pairs[:, 0], code, "left"), np.searchsorted(pairs[:, 0], code, "right")
     counts = end - begin
     run = np.repeat(np.arange(len(code)), counts)
@@ -104,7 +104,7 @@ def _nodes(
 
 def _listened(tables: SharedTables, runs: np.ndarray, codes: StreamCodes, rows: KeptRows) -> Any:
     """What each run listens to: what its node says, or the partition of its first event."""
-    found = tables.nodes.array[runs[:, 0] * k.NODE + k.LISTENS]
+    listened = tables.nodes.array[runs[:, 0] * k.NODE + k.LISTENS]
     flags = tables.flags(runs[:, 0])
     dynamic = (flags & k.DYNAMIC) != 0
     for column in np.unique(flags[dynamic] >> k.LISTEN_AT & 65535):
@@ -113,5 +113,5 @@ def _listened(tables: SharedTables, runs: np.ndarray, codes: StreamCodes, rows: 
         assert key is not None
         assert key.partitions is not None
         partitions = codes.partitions(key.partitions).of(rows.kept).astype(np.int64)
-        found[mine] = partitions[runs[mine, k.HELD] - rows.base]
-    return found
+        listened[mine] = partitions[runs[mine, k.HELD] - rows.base]
+    return listened

@@ -26,24 +26,24 @@ class KnownChains:
     def any(self, key: Hashable, values: Hashable, make: Callable[[], T]) -> T:
         """What is the same with all constants of some types; but a reason why not is one of some values."""
         if key in self._found:
-            found: T = self._found[key]
-            return found
+            known: T = self._found[key]
+            return known
         made = self.same((key, values), make)
         self._found[key] = made
         return made
 
     def same(self, key: Hashable, make: Callable[[], T]) -> T:
         """What is the same with the same constants."""
-        found = self._found.get(key)
-        if found is None:
+        known = self._found.get(key)
+        if known is None:
             try:
-                found = make()
+                known = make()
             except (NotChained, NotUnitedError) as reason:
-                found = reason
+                known = reason
             if len(self._found) >= MOST_CHAINS_KNOWN:
                 self._found = {}
-            self._found[key] = found
-        if isinstance(found, NotChained | NotUnitedError):
-            raise found.with_traceback(None)
-        made: T = found
+            self._found[key] = known
+        if isinstance(known, NotChained | NotUnitedError):
+            raise known.with_traceback(None)
+        made: T = known
         return made
