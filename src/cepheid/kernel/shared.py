@@ -13,6 +13,10 @@ A *run* waits at a node. The rows of the tables are numbers side by side; see `e
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from cepheid.kernel.code.reader import Int32s, Int64s, Real64s, UInt8s, UInt32s
+
 LOW = (1 << 32) - 1
 HASH = (1 << 62) - 1
 MIX = 0x1E3779B97F4A7C15
@@ -63,3 +67,42 @@ Of more than two columns the second value is a mixture, and what is found is com
 # Of a run.
 NEXT_AT = 32
 START, NULLS, EXPIRES, BELOW, WAITS, HELD = 1, 2, 3, 4, 5, 6
+
+
+class EventRows(NamedTuple):
+    """What the events of a batch hold, row by row: keys for the tables, and what tests and transfers read."""
+
+    keys: Int64s
+    quick: UInt32s
+    numbers: Int64s
+    reals: Real64s
+    nulls: UInt8s
+
+
+class RuleTables(NamedTuple):
+    """What many queries ask: where edges are found, nodes and edges, conditions and their constants."""
+
+    levels: Int64s
+    sets: Int32s
+    hashes: Int64s
+    ranges: Int64s
+    edges: Int64s
+    nodes: Int64s
+    kinds: Int64s
+    lists: Int32s
+    rules: Int64s
+    constants: Int64s
+    real_constants: Real64s
+
+
+class SharedRuns(NamedTuple):
+    """What outlasts a batch: runs, what they hold and listen for, matches, counts; and what is noted of an event."""
+
+    listeners: Int64s
+    runs: Int64s
+    held: Real64s
+    actions: Int64s
+    fresh: Int64s
+    matches: Int64s
+    real_matches: Real64s
+    cells: Int64s

@@ -2,7 +2,8 @@
 
 It reads the part of Python that kernels need: numbers and arrays, `while`, `if`, assignments, calls. Parameters say
 their types; a variable has the type of what it is first given, and a whole number without a type is `Int64`. `Key` is
-any type, settled by the arguments of a call. `Int64s` is an array of `Int64`.
+any type, settled by the arguments of a call. `Int64s` is an array of `Int64`. A parameter may be a record of arrays, a
+`NamedTuple`: for machine code its arrays are parameters side by side, which have the names of the fields.
 """
 
 from __future__ import annotations
@@ -78,7 +79,18 @@ def read_function(function: Callable[..., Any], arguments: Sequence[Scalar], nam
 
 def declared_types(function: Callable[..., Any]) -> tuple[Scalar, ...]:
     """The types that a function says that its arguments have (of arrays: those of their elements)."""
-    return tuple(NAMES[word.removesuffix("s")] for name, word in function.__annotations__.items() if name != "return")
+    words = [word for name, word in function.__annotations__.items() if name != "return"]
+    return tuple(
+        NAMES[field.removesuffix("s")] for word in words for field in _fields(word, function.__globals__).values()
+    )
+
+
+def _fields(word: str, names: Mapping[str, Any]) -> dict[str, str]:
+    """The arrays of a record by the names of its fields; another parameter is its own only field, without a name."""
+    record = names.get(word)
+    if not isinstance(record, type) or not issubclass(record, tuple):
+        return {"": word}
+    return {field: str(getattr(type_, "__forward_arg__", type_)) for field, type_ in record.__annotations__.items()}
 
 
 def result_type(function: Callable[..., Any]) -> Scalar:
@@ -98,15 +110,23 @@ class _FunctionReader:
         self.parameters: dict[str, n.Local | n.Array] = {}
         self.variables: dict[str, n.Local] = {}
         self.types = dict(NAMES)
-        for parameter, given in zip(head.args.args, arguments, strict=True):
-            word = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
+        self.records: dict[str, list[str]] = {}  # the names of their fields
+        declared: list[tuple[str, str]] = []
+        for parameter in head.args.args:
+            fields = _fields(ast.unparse(parameter.annotation) if parameter.annotation is not None else "", names)
+            if "" not in fields:
+                self.records[parameter.arg] = list(fields)
+            declared += [(field or parameter.arg, word) for field, word in fields.items()]
+        for (parameter_name, word), argument in zip(declared, arguments, strict=True):
             if word.removesuffix("s") == "Key":
-                self.types["Key"] = given
+                self.types["Key"] = argument
             type_ = self.types[word.removesuffix("s")]
+            if parameter_name in self.parameters:
+                raise TypeError(f"{name}: two parameters are called {parameter_name}")
             if word.endswith("s"):
-                self.parameters[parameter.arg] = n.Array(parameter.arg, type_)
+                self.parameters[parameter_name] = n.Array(parameter_name, type_)
             else:
-                self.parameters[parameter.arg] = self.variables[parameter.arg] = n.Local(parameter.arg, type_)
+                self.parameters[parameter_name] = self.variables[parameter_name] = n.Local(parameter_name, type_)
 
     def function(self) -> n.Function:
         result = ast.unparse(self.head.returns) if self.head.returns is not None else ""
@@ -171,14 +191,25 @@ class _FunctionReader:
                     self.code.set(self.variables[name], value)
                 else:
                     self.variables[name] = self.code.let(name, value, _type_of(value))
-            case ast.Subscript(value=ast.Name(id=name), slice=index):
-                array = self.parameters[name]
-                assert isinstance(array, n.Array)
+            case ast.Subscript(value=source, slice=index):
+                array = self.array(source)
+                assert array is not None
                 self.code.put(array, self.index(index), value)
             case _:
                 raise TypeError(f"{self.name}: kernels do not assign to {ast.unparse(target)}")
 
     # Expressions.
+
+    def array(self, node: ast.expr) -> n.Array | None:
+        """The array that a node names, alone or as the field of a record; None for what is no array."""
+        match node:
+            case ast.Attribute(value=ast.Name(id=record), attr=field) if field in self.records[record]:
+                found = self.parameters[field]
+            case ast.Name(id=name) if name in self.parameters:
+                found = self.parameters[name]
+            case _:
+                return None
+        return found if isinstance(found, n.Array) else None
 
     def condition(self, node: ast.expr) -> n.Expr:
         found = self.value(node)
@@ -198,9 +229,9 @@ class _FunctionReader:
                 found = self.names[name]
                 assert isinstance(found, bool | int | float)
                 return found
-            case ast.Subscript(value=ast.Name(id=name), slice=index):
-                array = self.parameters[name]
-                assert isinstance(array, n.Array)
+            case ast.Subscript(value=source, slice=index):
+                array = self.array(source)
+                assert array is not None
                 return array[self.index(index)]
             case ast.BinOp(op=operator, left=left, right=right):
                 return self.arithmetic(operator, self.value(left), self.value(right))
@@ -251,8 +282,11 @@ class _FunctionReader:
             return choose(one < other if name == "min" else one > other, one, other)
         given: list[n.Expr | n.Array] = []
         for argument in arguments:
-            array = self.parameters.get(argument.id) if isinstance(argument, ast.Name) else None
-            if isinstance(array, n.Array):
+            array = self.array(argument)
+            if isinstance(argument, ast.Name) and argument.id in self.records:
+                fields = [self.parameters[field] for field in self.records[argument.id]]
+                given += fields
+            elif array is not None:
                 given.append(array)
             else:
                 value = self.value(argument)

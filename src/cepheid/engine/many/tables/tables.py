@@ -249,21 +249,44 @@ class SharedTables:
         cells[k.COLUMNS], cells[k.WIDTH] = len(self.listening), len(self.keys)
         cells[k.LEVELS] = self.active[0] if self.active else k.NOBODY
         function = self.numbers.kernel.compiled()
+        events = k.EventRows(keys, quick, numbers, reals, nulls)
+        tables = self._tables()
         at, times = 0, np.ascontiguousarray(batch.times, np.int64)
         while at < len(batch):
             cells[k.ACTION_ROOM], cells[k.LISTENER_MASK] = len(self.actions) // 3 - 1, len(self.listeners) // 3 - 1
-            at = function(
-                at, len(batch), batch.first, times, keys, quick, numbers, reals, nulls,
-                self.levels, self.sets.array, self.hashes.array, self.ranges.array, self.edges.array,
-                self.nodes.array, self.kinds.array, self.lists.array, self.rules.array, self.constants.array,
-                self.reals.array, columns, self.listeners, self.runs, self.held, self.actions, self.fresh, self.matches,
-                self.real_matches, cells,
-            )  # fmt: skip
+            at = function(at, len(batch), batch.first, times, columns, *events, *tables, *self._state())
             if at < len(batch):
                 if cells[k.ALIVE] > self._swept:
                     self.sweep(int(times[at]))
                 self._make_room()
         self.last = int(times[-1])
+
+    def _tables(self) -> k.RuleTables:
+        return k.RuleTables(
+            levels=self.levels,
+            sets=self.sets.array,
+            hashes=self.hashes.array,
+            ranges=self.ranges.array,
+            edges=self.edges.array,
+            nodes=self.nodes.array,
+            kinds=self.kinds.array,
+            lists=self.lists.array,
+            rules=self.rules.array,
+            constants=self.constants.array,
+            real_constants=self.reals.array,
+        )
+
+    def _state(self) -> k.SharedRuns:
+        return k.SharedRuns(
+            listeners=self.listeners,
+            runs=self.runs,
+            held=self.held,
+            actions=self.actions,
+            fresh=self.fresh,
+            matches=self.matches,
+            real_matches=self.real_matches,
+            cells=self.cells,
+        )
 
     def sweep(self, now: int) -> None:
         """Let go of runs that are over by a time."""
