@@ -204,12 +204,12 @@ class _FunctionReader:
         """The array that a node names, alone or as the field of a record; None for what is no array."""
         match node:
             case ast.Attribute(value=ast.Name(id=record), attr=field) if field in self.records[record]:
-                found = self.parameters[field]
+                parameter = self.parameters[field]
             case ast.Name(id=name) if name in self.parameters:
-                found = self.parameters[name]
+                parameter = self.parameters[name]
             case _:
                 return None
-        return found if isinstance(found, n.Array) else None
+        return parameter if isinstance(parameter, n.Array) else None
 
     def condition(self, node: ast.expr) -> n.Expr:
         found = self.value(node)
