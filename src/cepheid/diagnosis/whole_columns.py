@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -17,18 +16,18 @@ from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.components import Component
 
 
-@dataclass(frozen=True)
 class QueryColumns:
-    """The events of one query: the table, and their times in ticks.
+    """The events of one query: the table, and their times in ticks. What is derived of them is kept.
 
     numbers: those of the rows, where the table is a part of another one.
     """
 
-    query: Runnable
-    table: pa.Table
-    times: np.ndarray
-    numbers: Any = None
-    _codes: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    def __init__(self, query: Runnable, table: pa.Table, times: np.ndarray, numbers: Any = None) -> None:
+        self.query = query
+        self.table = table
+        self.times = times
+        self.numbers = numbers
+        self._codes: dict[str, Any] = {}
 
     @cached_property
     def seen(self) -> EventFacts:

@@ -203,7 +203,7 @@ def derive(query: BoundQuery) -> Runnable:
     behind = max((query.ticks(periods[n]) for n in leading), default=0)
     span, results = body.span(query), body.results(query)
     return Runnable(
-        **{name: getattr(query, name) for name in _PARTS},
+        **vars(query),
         positive=tuple(component for component in query.components.values() if not component.negated),
         partitions=body.partitions(query),
         relevance=body.relevance(query),

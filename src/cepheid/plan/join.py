@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from cepheid.automaton.model import NotNative, Now, Test
 from cepheid.automaton.resolve import check_missing
@@ -77,21 +76,10 @@ class Join:
     stacks: tuple[Stack, ...]
     joints: tuple[Joint, ...]
     partitions: Partitioning
-
-    @cached_property
-    def positive(self) -> range:
-        """The numbers of the stacks that a match binds."""
-        return range(sum(not stack.negated for stack in self.stacks))
-
-    @cached_property
-    def negated(self) -> range:
-        """The numbers of the stacks of absent events."""
-        return range(len(self.positive), len(self.stacks))
-
-    @cached_property
-    def groups(self) -> int:
-        """How many places the sequence has; in AND, several events share one."""
-        return 1 + max(self.stacks[x].group for x in self.positive)
+    positive: range  # the numbers of the stacks that a match binds
+    negated: range  # and of those of absent events
+    groups: int  # how many places the sequence has; in AND, several events share one
+    waits: bool  # a match must wait for what is absent after it
 
     def members(self, group: int) -> tuple[int, ...]:
         """The positive stacks of a group; none beyond either end of the sequence."""
@@ -101,11 +89,6 @@ class Join:
         """The stacks that an absent event comes after, and those that it comes before."""
         group = self.stacks[negated].group
         return self.members(group - 1), self.members(group)
-
-    @cached_property
-    def waits(self) -> bool:
-        """Whether a match must wait for what is absent after it."""
-        return any(not self.around(y)[1] for y in self.negated)
 
 
 _NOT_JOINED: Mapping[Language, str] = {
@@ -172,7 +155,7 @@ def _check(query: Runnable) -> None:
         raise NotJoined("[attr] with declared types")
     if not all(Compiler(query).condition(c)(NOTHING) for c in query.placement.constant):
         raise NotJoined("a condition that never holds")
-    called = {n.function for c in _conditions(query) for n in walk(c) if isinstance(n, ex.Call)}
+    called = {n.function for c in query.conditions for n in walk(c) if isinstance(n, ex.Call)}
     if called & set(query.functions):
         name = min(called & set(query.functions))
         raise NotJoined(f"{name} is called for the events that a run asks about, and for no others")
@@ -199,23 +182,13 @@ def _event(pattern: PatternTree) -> EventPattern:
     raise NotJoined("AND of what are no single events")
 
 
-def _conditions(query: Runnable) -> list[ex.Expression]:
-    """Every conjunct over variables, once."""
-    placed = query.placement
-    conditions_placed = [c for conditions in placed.at_place.values() for _, c in conditions]
-    conditions_placed += [
-        c for conditions in (*placed.at_exit.values(), *placed.of_witness.values()) for c in conditions
-    ]
-    return list(dict.fromkeys(conditions_placed))
-
-
 def _build(
     query: Runnable, parts: list[tuple[EventPattern, int, bool]], partition: tuple[str, ...] | None, late: bool
 ) -> Join:
     names = [event.variable or "" for event, _, _ in parts]
     alone: dict[str, list[Test]] = {name: [] for name in names}
     joints: list[Joint] = []
-    for condition in _conditions(query):
+    for condition in query.conditions:
         read = variables(condition)
         if len(read) == 1:
             (name,) = read
@@ -269,7 +242,11 @@ def _build(
         Stack(name, event.types, tuple(alone[name]), held[name], group, negated)
         for name, (event, group, negated) in zip(names, parts, strict=True)
     )
-    return Join(query, stacks, tuple(joints), partitions)
+    binding = range(len(positive))
+    groups = 1 + max(stacks[x].group for x in binding)
+    absent = range(len(positive), len(stacks))
+    waits = any(stacks[y].group == groups for y in absent)
+    return Join(query, stacks, tuple(joints), partitions, binding, absent, groups, waits)
 
 
 def _resolved(query: Runnable, condition: ex.Expression, alone: str | None = None) -> Test:

@@ -115,12 +115,7 @@ class TrackedAutomaton:
     shapes: Mapping[Hashable, int]
     tracks: tuple[Track, ...]
     columns: Mapping[str, Derived]
-
-    @cached_property
-    def pieces(self) -> Pieces:
-        """What kernels read by the time: numbers, and whether an arc is there."""
-        timelines = [(name, column) for name, column in self.columns.items() if isinstance(column, TimeColumn)]
-        return merged({name: (own.starts, own.numbers) for name, own in timelines if own.numbers is not None})
+    pieces: Pieces  # what kernels read by the time: numbers, and whether an arc is there
 
     def member(self, arc: BoundArc) -> Member | None:
         """An arc as a member of its track; None if it has a shape of its own."""
@@ -143,7 +138,7 @@ class TrackedAutomaton:
             tracks.append(track)
         if any(found.values()):
             return None  # more arcs of a shape at one time than ever before
-        return replace(self, members=tuple(members), tracks=tuple(tracks), columns=columns)
+        return replace(self, members=tuple(members), tracks=tuple(tracks), columns=columns, pieces=_pieces_of(columns))
 
 
 def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool = False) -> TrackedAutomaton | None:
@@ -166,7 +161,12 @@ def settle_lifetimes(automaton: BoundAutomaton, schema: Schema, *, lasts: bool =
         tracks.append(track)
         arcs.append(arc)
     settled = replace(automaton, arcs=tuple(_joined(arcs)))
-    return TrackedAutomaton(settled, members, shapes, tuple(tracks), columns)
+    return TrackedAutomaton(settled, members, shapes, tuple(tracks), columns, _pieces_of(columns))
+
+
+def _pieces_of(columns: Mapping[str, Derived]) -> Pieces:
+    timelines = [(name, column) for name, column in columns.items() if isinstance(column, TimeColumn)]
+    return merged({name: (column.starts, column.numbers) for name, column in timelines if column.numbers is not None})
 
 
 def member_of(arc: BoundArc, shape: int) -> Member:
