@@ -43,7 +43,7 @@ def decide_for(compiled: CompiledQuery, events: pa.Table | None, forced: PlanSpe
 
 def plan_lines(compiled: CompiledQuery, decision: Decision) -> Iterator[str]:
     """The section of the plan."""
-    yield f"{decision.choice.told}: {decision.reason}"
+    yield f"{decision.choice.label}: {decision.reason}"
     if decision.statistics is not None:
         yield from _sample(compiled.join_of(decision.choice), decision.statistics)
     if decision.estimates:
@@ -55,7 +55,7 @@ def plan_lines(compiled: CompiledQuery, decision: Decision) -> Iterator[str]:
         for estimate in sorted([*shown, *eager], key=lambda e: e.nanoseconds):
             mark = "taken" if _same(compiled, estimate.plan, decision.choice) else f"{estimate.nanoseconds / best:.1f}x"
             work, tests = f"{_number(estimate.nanoseconds)} ns", _number(estimate.tests)
-            rows.append((estimate.plan.told, work, tests, _size(estimate.kept), mark))
+            rows.append((estimate.plan.label, work, tests, _size(estimate.kept), mark))
         yield "expected for each event, and what is kept:"
         yield from _table(rows)
     if decision.choice.joins:

@@ -38,7 +38,7 @@ def plan_graph(compiled: CompiledQuery, decision: Decision, events: pa.Table | N
     nodes += _STEPS[query.language](compiled, decision, events)
     nodes.append(Node("matches", ("matches",), NodeKind.SINK))
     edges = (Edge(node.name, following.name) for node, following in pairwise(nodes))
-    return Graph(tuple(nodes), tuple(edges), (f"Plan: {decision.choice.told}", decision.reason))
+    return Graph(tuple(nodes), tuple(edges), (f"Plan: {decision.choice.label}", decision.reason))
 
 
 def _components(compiled: CompiledQuery, decision: Decision, events: pa.Table | None) -> Iterator[Node]:

@@ -113,7 +113,7 @@ def _expected(error: _Unexpected, word: str) -> str:
     if terminals >= _VALUES:
         return "a value is missing: write an attribute such as a.price, a number, or a text in quotes"
     called = {name for terminal, name in names.items() if terminal not in _OPERATORS | _CLAUSES}
-    # What is possible almost everywhere is told by one word.
+    # What is possible almost everywhere is said in one word.
     operators, clauses = terminals & _OPERATORS, terminals & _CLAUSES
     called |= {"an operator such as = or AND"} if len(operators) > 2 else {names[t] for t in operators}
     called |= {"another clause"} if len(clauses) > 2 else {names[t] for t in clauses}

@@ -64,7 +64,7 @@ class Costs:
         for column in join.partitions.columns + join.partitions.agreed:
             self.partitions *= max(1.0, statistics.keys.get(column, 1.0))
         window = statistics.window if join.query.counted else statistics.window / self.partitions
-        self.rate = 1 / max(window, 1e-9)  # of what there is once in a window: how often it is met at an event
+        self.rate = 1 / max(window, 1e-9)  # of what there is once in a window: how often it is visited at an event
         self.near = [max(share * window, 1e-9) for share in statistics.shares]  # entries in a window, of one partition
         shares = dict(zip(join.joints, statistics.selectivity, strict=True))
         self.bounds = [
@@ -100,10 +100,10 @@ class Costs:
 
     def spared(self, absent: int) -> float:
         """How often an event is absent: it could come in one of the gaps between all that are bound."""
-        met = self.near[absent] / len(self.join.positive)
+        seen = self.near[absent] / len(self.join.positive)
         for stacks, share in self.conditions:
-            met *= share if absent in stacks else 1.0
-        return max(0.02, exp(-met))
+            seen *= share if absent in stacks else 1.0
+        return max(0.02, exp(-seen))
 
     def tuples(self, bound: tuple[int, ...]) -> float:
         """For each event of the first of some components: how many ways there are to bind the others, untested."""
@@ -210,14 +210,14 @@ class Costs:
                 continue
             begun = self.stored[last] if alike == "event" else made
             alive = begun * self.near[last] / max(self.statistics.shares[last], 1e-12)
-            met = self.statistics.shares[following] * alive
+            visited = self.statistics.shares[following] * alive
             # Each run that goes on is joined to others, or is a run of its own.
             on = self.statistics.shares[order[0]] * self.tuples(order[: k + 1])
             on *= self.selectivity(frozenset(order[: k + 1])) if alike == "run" else 1.0
-            extended = min(met, on) if alike == "event" else on
+            extended = min(visited, on) if alike == "event" else on
             extended *= self.selectivity(frozenset((last, following))) if alike == "event" else 1.0
-            work += (met * VISIT + extended * NODE) * ways
-            tests += met * ways
+            work += (visited * VISIT + extended * NODE) * ways
+            tests += visited * ways
             kept += alive * self.partitions * 48 * ways
         making = self.matches * len(order) * WALK
         times = INTERPRETED if interpreted else 1

@@ -1,4 +1,4 @@
-"""A plan by its name: what a user forces, and what is told of a run."""
+"""A plan by its name: what a user forces, and how one is named in a report."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class PlanSpec:
         return self.way in (PlanKind.STACKS, PlanKind.LAZY, PlanKind.TREE)
 
     @property
-    def told(self) -> str:
-        """With what splits the stream, where that is not all."""
+    def label(self) -> str:
+        """Its name, with the columns that split the stream where these are not all keys."""
         return str(self) if self.partition is None else f"{self} by {', '.join(self.partition)}"
 
     def __str__(self) -> str:

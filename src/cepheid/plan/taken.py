@@ -101,7 +101,7 @@ def alone(conditions: Iterable[ex.Expression], query: Runnable, variable: str | 
     """Those of some conditions that read one event and nothing else, written with `e`.
 
     Where types are declared none is used: what an event lacks makes a condition TRUE (S3). Nor is one with a function
-    of the user, which may give another value each time.
+    of the user, which may return another value each time.
     """
     if query.schema.roles.types is not None:
         return

@@ -55,7 +55,7 @@ def _arithmetic(
 
 
 def divide(left: Value, right: Value) -> Value:
-    """`/` gives a double, and NULL on zero."""
+    """`/` returns a double, and NULL on zero."""
     if left is None or right is None:
         return None
     left, right = numbers(left, right)

@@ -133,7 +133,7 @@ FIELDS: Mapping[str, Callable[[int], int | Decimal]] = {
     **PARTS,
     "yearofweek": lambda local: _iso(local)[0],
     "dayofweek_iso": lambda local: _weekday(local) + 1,
-    "seconds": _seconds,  # `extract` gives them with their fraction
+    "seconds": _seconds,  # `extract` returns them with their fraction
 }
 """The fields of `extract` and `date_part`."""
 

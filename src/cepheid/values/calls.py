@@ -56,7 +56,7 @@ def _user_aggregate(node: ex.AggregateCall, query: Runnable) -> Callable[[Sequen
 
 
 def _originals(items: Sequence[Value]) -> list[Value]:
-    """Values for a list of the output: of times that user functions gave, what they gave."""
+    """Values for a list of the output: of times from user functions, what they returned."""
     return [item.original if isinstance(item, UserTime) else item for item in items]
 
 
@@ -86,7 +86,7 @@ def _calendar_call(
 
 
 def calendar_field(node: ex.Call) -> str:
-    """Which field of a moment `date_part` gives; of the seconds it gives the fraction too."""
+    """Which field of a moment `date_part` returns; of the seconds with their fraction."""
     unit = node.arguments[0]
     assert isinstance(unit, ex.Literal)
     return {"second": "seconds"}.get(name := PARTS[str(unit.value)], name)

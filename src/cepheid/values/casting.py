@@ -31,7 +31,7 @@ def caster(source: Type, target: Type) -> Cast:
 
 
 def _by_value(value: Value, target: Type) -> Value:
-    """What a user function gave has no type before it is there."""
+    """What a user function returned has no type before it is there."""
     source = {bool: BOOL, int: INT, float: FLOAT, str: STRING}.get(type(value))
     if isinstance(value, Decimal):
         source = decimal(min(38, max(0, -int(value.as_tuple().exponent))))

@@ -106,7 +106,7 @@ class Compiler:
         return tolerant
 
     def compile(self, node: ex.Expression) -> Evaluator:
-        """The function of a node. What a user function gives is checked only now, so errors get their place here."""
+        """The function of a node. What a user function returns is checked only now, so errors get their place here."""
         evaluate = self.function(node)
         if not self.query.functions:
             return evaluate

@@ -1,4 +1,4 @@
-"""What a user function gave, as a value of a field of a register (S18): its type is known only now."""
+"""What a user function returned, as a value of a field of a register (S18): its type is known only now."""
 
 from __future__ import annotations
 

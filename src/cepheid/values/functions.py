@@ -200,7 +200,7 @@ def _sum(items: Sequence[Value]) -> Value:
 
 
 def _average(items: Sequence[Value]) -> Value:
-    """A double, also of integers and decimals (S3a: `/` gives a double)."""
+    """A double, also of integers and decimals (S3a: `/` returns a double)."""
     total = 0.0
     for item in items:
         total += float(item)

@@ -35,7 +35,7 @@ def match_digest(variables: Iterable[tuple[str, Iterable[bytes]]]) -> str:
 
 
 def content_text(value: Value) -> str:
-    """A value as text that tells it from all others of its column."""
+    """A value as text that no other value of its column has."""
     match value:
         case None:
             return "n"

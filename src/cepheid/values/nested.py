@@ -1,4 +1,4 @@
-"""Parts of structs, lists and maps, which Arrow gives as Python has them, as values."""
+"""Parts of structs, lists and maps, which Arrow returns as Python values, as values."""
 
 from __future__ import annotations
 

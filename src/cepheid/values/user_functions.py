@@ -31,13 +31,13 @@ def as_python(type_: Type) -> Callable[[Value], Value]:
 
 
 class UserTime(int):
-    """A time that a user function gave: nanoseconds or days to compute with, and the value itself for the output."""
+    """A time from a user function: nanoseconds or days to compute with, and the value itself for the output."""
 
     original: Value
 
 
 def from_python(value: Value, node: ex.Expression) -> Value:
-    """What a user function gave, as a value to compute with."""
+    """What a user function returned, as a value to compute with."""
     if isinstance(value, Decimal) and not value.is_finite():
         return float(value)  # decimals of a column are finite, doubles need not be
     try:
@@ -55,7 +55,7 @@ def from_python(value: Value, node: ex.Expression) -> Value:
 
 
 def called(node: ex.Call | ex.AggregateCall, function: Callable[..., object], arguments: Sequence[Value]) -> Value:
-    """What a user function gives; whatever its code raises is told with the call that raised it."""
+    """Call a user function; whatever its code raises is reported with the call."""
     try:
         value = function(*arguments)
     except Exception as error:

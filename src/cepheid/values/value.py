@@ -27,7 +27,7 @@ def numbers(left: Value, right: Value) -> tuple[Value, Value]:
 
 
 def mismatch(left: Value, right: Value) -> EvaluationError:
-    """What is raised where two values are of no common kind: only a user function can give such."""
+    """What is raised where two values are of no common kind: only a user function can return such."""
     return EvaluationError(
         "CEP503",
         f"{left!r} and {right!r} can't be computed with or compared",

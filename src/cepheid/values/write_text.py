@@ -10,7 +10,7 @@ from cepheid.values.calendar import DAY, SECOND, civil
 
 
 def write_double(value: float) -> str:
-    """A double in the fewest digits that tell it from others, as Java writes it.
+    """A double in the fewest digits that no other double has, as Java writes it.
 
     >>> write_double(1.0), write_double(1e7), write_double(0.00012), write_double(-0.0)
     ('1.0', '1.0E7', '1.2E-4', '-0.0')

@@ -43,7 +43,7 @@ def sampled(asked: Question, events: int = 1_000) -> Question:
 
 
 def told(asked: Question) -> list[str]:
-    return [candidate.plan.told for candidate in consider(asked).candidates]
+    return [candidate.plan.label for candidate in consider(asked).candidates]
 
 
 def refused(asked: Question) -> list[str]:
@@ -157,7 +157,7 @@ def test_that_the_first_of_the_list_is_taken_where_nothing_is_known() -> None:
 def test_that_every_candidate_is_estimated_once_and_the_cheapest_is_taken() -> None:
     asked = sampled(question(KEYED))
     decision = decide(asked)
-    assert sorted(one.plan.told for one in decision.estimates) == sorted(told(asked))
+    assert sorted(one.plan.label for one in decision.estimates) == sorted(told(asked))
     times = [one.nanoseconds for one in decision.estimates if one.plan.way is PlanKind.LAZY]
     assert times == sorted(times)
     assert decision.choice == next(one.plan for one in decision.estimates if one.plan.way is not PlanKind.TREE)
@@ -173,7 +173,7 @@ def test_that_a_name_is_one_candidate_for_each_way_to_split_the_stream(plan: str
     assert str(decision.choice) == plan  # as the user wrote it
     cheapest = next(one.plan for one in decision.estimates if one.plan in {candidate.plan for candidate in named})
     assert decision.choice.partition == cheapest.partition
-    assert decision.reason == f"as was asked for; auto would take {decide(replace(asked, asked=AUTO)).choice.told}"
+    assert decision.reason == f"as was asked for; auto would take {decide(replace(asked, asked=AUTO)).choice.label}"
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ class StackMachine:
     @property
     def plan(self) -> str:
         """The plan by its name."""
-        return self.choice.told
+        return self.choice.label
 
     @property
     def tests(self) -> int:

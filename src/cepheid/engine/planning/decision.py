@@ -83,7 +83,7 @@ def decide(question: Question, makers: Sequence[Maker] = CANDIDATES) -> Decision
     counts = not question.compiled.why_interpreted and not question.compiled.join.negated
     choice, reason = _choose(estimates, statistics, counts=counts)
     if asked != AUTO:
-        reason = f"as was asked for; auto would take {choice.told}"
+        reason = f"as was asked for; auto would take {choice.label}"
         wanted = {candidate.plan for candidate in named}
         best = next(one.plan for one in estimates if one.plan in wanted)
         choice = replace(asked, partition=best.partition)

@@ -16,7 +16,7 @@ class InvalidCandidate(Exception):  # noqa: N818  a mistake of a maker, which no
     """A candidate that would give other matches, or that can't be compared with the others."""
 
     def __init__(self, plan: PlanSpec, fault: str) -> None:
-        super().__init__(f"candidate {plan.told}: {fault}")
+        super().__init__(f"candidate {plan.label}: {fault}")
 
 
 def check_candidates(question: Question, candidates: Sequence[Candidate]) -> None:

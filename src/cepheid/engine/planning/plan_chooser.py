@@ -144,9 +144,9 @@ class PlanChooser:
             )
         self._shares = type_shares(self.compiled.join, batch)
         self._decision = decision
-        current = next((e for e in decision.estimates if e.plan.told == self.choice.told), None)
+        current = next((e for e in decision.estimates if e.plan.label == self.choice.label), None)
         best = next((e for e in decision.estimates if e.plan == decision.choice), None)
-        if decision.choice.told == self.choice.told or current is None or best is None:
+        if decision.choice.label == self.choice.label or current is None or best is None:
             return None
         if current.nanoseconds <= GAIN * best.nanoseconds:
             return None

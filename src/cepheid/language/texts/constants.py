@@ -162,7 +162,7 @@ def as_array(literals: Sequence[Literal]) -> pa.Array:
 
 
 def as_literal(column: pa.Array, row: int) -> Literal:
-    """A constant of a column as the parser would give it."""
+    """A constant of a column as the parser would return it."""
     type_ = column.type
     if pa.types.is_timestamp(type_) or pa.types.is_duration(type_):
         value = column[row].cast(pa.int64()).as_py() * (1 if type_.unit == "ns" else 1000)

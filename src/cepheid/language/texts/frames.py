@@ -91,7 +91,7 @@ class Framed:
     conjunct_row: np.ndarray
 
     def program_of(self, text: int) -> Program:
-        """The program of one text, as the parser would give it."""
+        """The program of one text, as the parser would return it."""
         frame = self.frames[self.frame[text]]
         blocks: dict[str, list[ex.Expression]] = {}
         for place in range(self.first[text], self.first[text + 1]):

@@ -89,7 +89,7 @@ class _Numbers(dict[Any, int]):
 
 
 def cut(texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Cut:
-    """Cut the constants out of texts. `progress` is told how many texts were read since it was last told.
+    """Cut the constants out of texts. `progress` is called with how many texts were read since the last call.
 
     >>> found = cut(["EVENT A a WHERE a.x > 1", "EVENT A a WHERE a.x > 27", "EVENT B b"])
     >>> [text.replace(HOLE, "_") for text in found.skeletons], found.skeleton.tolist(), found.constants

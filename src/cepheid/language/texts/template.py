@@ -38,13 +38,13 @@ class TextTemplate:
     columns: Mapping[str, pa.Array]
 
     def program_of(self, row: int) -> Program:
-        """The program of one of its texts, with the constants in it, as the parser would give it."""
+        """The program of one of its texts, with the constants in it, as the parser would return it."""
         return with_constants(self.program, {name: as_literal(column, row) for name, column in self.columns.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class WrongTexts:
-    """Texts that have the same error: that of the first; `error_of` tells that of each."""
+    """Texts that have the same error: that of the first; `error_of` is that of each."""
 
     texts: np.ndarray
     error: CepheidError

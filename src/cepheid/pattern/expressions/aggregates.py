@@ -41,7 +41,7 @@ class Aggregate:
 
 
 def with_aggregates(query: QueryTree, functions: Mapping[str, Callable[..., object]]) -> QueryTree:
-    """The query in which calls of the user's aggregates are aggregates: the text does not tell them from functions."""
+    """The query in which calls of the user's aggregates are aggregates: in the text they look like functions."""
     aggregates = {name for name, function in functions.items() if isinstance(function, Aggregate)}
 
     def change(node: ex.Expression) -> ex.Expression:

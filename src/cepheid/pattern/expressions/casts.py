@@ -87,5 +87,5 @@ def cast_type(name: str, zone: str | None) -> Type:
 
 
 def can_cast(source: Kind, target: Kind) -> bool:
-    """Whether Spark gives such a cast a value; what a user function gives is known only when it runs."""
+    """Whether Spark gives such a cast a value; what a user function returns is known only when it runs."""
     return source in (Kind.NULL, Kind.ANY) or source in _FROM[target]

@@ -1,4 +1,4 @@
-"""Which types go together: what can be compared, what two types have in common, what arithmetic gives."""
+"""Which types go together: what can be compared, what two types have in common, what arithmetic returns."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def widest(type_: Type) -> Type:
 
 
 def arithmetic_type(operator: str, first: Type, second: Type) -> Type:
-    """S3a: `/` gives a double; floats win over decimals, decimals over integers and keep their scale."""
+    """S3a: `/` returns a double; floats win over decimals, decimals over integers and keep their scale."""
     if operator == "/" or Kind.FLOAT in (first.kind, second.kind):
         return FLOAT
     if Kind.DECIMAL in (first.kind, second.kind):

@@ -96,7 +96,7 @@ _CLOCK_UNITS = {"DAY": ("DD",), "HOUR": (), "MINUTE": (), "SECOND": (), "MILLISE
 _DAY_UNITS = {word: unit for unit, others in _DAYS.items() for word in (unit, *others)}
 
 PARTS = {words[0]: name for name, words in _PARTS.items()}
-"""The fields of `extract` and `date_part`, and the functions that give them."""
+"""The fields of `extract` and `date_part`, and the functions that return them."""
 
 UNITS_OF: dict[str, tuple[int, dict[str, str]]] = {
     "date_part": (0, {word: words[0] for words in _PARTS.values() for word in words}),

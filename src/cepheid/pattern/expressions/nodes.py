@@ -258,7 +258,7 @@ class RLike(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Expression):
-    """`CAST(x AS INT)`; the type has the name that `casts.read_type_name` gives it."""
+    """`CAST(x AS INT)`; the type has the name that `casts.read_type_name` returns."""
 
     operand: Expression
     type: str

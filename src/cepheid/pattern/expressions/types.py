@@ -120,7 +120,7 @@ _TESTS = (
 
 
 def is_untyped(arrow: pa.DataType) -> bool:
-    """Whether a column had no value that would tell its type, or a list or a struct in it had none."""
+    """Whether a column had no value that would show its type, or a list or a struct in it had none."""
     return pa.types.is_null(arrow) or any(is_untyped(arrow.field(k).type) for k in range(arrow.num_fields))
 
 

@@ -70,7 +70,7 @@ def _opposed(conditions: Iterable[ex.Expression]) -> Iterator[tuple[ex.Expressio
         if not isinstance(condition, ex.Compare) or ex.Literal in (type(condition.left), type(condition.right)):
             continue
         if any(isinstance(node, ex.Call) for node in walk(condition)):
-            continue  # a function of the user may give another value each time
+            continue  # a function of the user may return another value each time
         values, operator = (condition.left, condition.right), condition.operator
         if (condition.right, condition.left) in earlier:
             values, operator = (condition.right, condition.left), swap(operator)
@@ -96,7 +96,7 @@ def _bounds(condition: ex.Expression) -> Iterator[ConstantBound]:
 def _exclude(bound: ConstantBound, other: ConstantBound) -> bool:
     """Whether no value is within both bounds."""
     if any(isinstance(node, ex.Call) for node in walk(bound.value)):
-        return False  # a function of the user may give another value each time
+        return False  # a function of the user may return another value each time
     sign = order(bound.constant, other.constant)
     return sign is not None and excludes(bound.operator, other.operator, sign)
 

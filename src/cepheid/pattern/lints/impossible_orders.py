@@ -108,7 +108,7 @@ def _node(
 
 
 def _is_plain(condition: ex.Expression) -> bool:
-    """Whether the same values come out each time: a function of the user may give another one."""
+    """Whether the same values come out each time: a function of the user may return another one."""
     return not any(isinstance(node, ex.Call) for node in walk(condition))
 
 

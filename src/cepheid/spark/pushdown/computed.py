@@ -23,7 +23,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """A value that is computed of the columns of a row; its text tells it from others."""
+    """A value that is computed of the columns of a row; its text is its identity."""
 
     text: str
     type: Type
