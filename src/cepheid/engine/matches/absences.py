@@ -28,18 +28,18 @@ def absences(
     for number in _crossed(layout.starts, names[:1], layout):
         period = query.periods[number]
         if period is not None:
-            yield _told(layout, number), bounds[0] - -(-period // tick), bounds[0]
+            yield _name_of(layout, number), bounds[0] - -(-period // tick), bounds[0]
         elif window is not None:
-            yield _told(layout, number), window[0], bounds[0]
-    for (one, then), (start, end) in zip(pairwise(names), pairwise(times), strict=True):
-        for number in _crossed(_moves(layout, one), (then,), layout):
-            yield _told(layout, number), start, end
+            yield _name_of(layout, number), window[0], bounds[0]
+    for (place, next_place), (start, end) in zip(pairwise(names), pairwise(times), strict=True):
+        for number in _crossed(_moves(layout, place), (next_place,), layout):
+            yield _name_of(layout, number), start, end
     for number in _crossed(_moves(layout, names[-1]), (), layout):
         period = query.periods[number]
         if period is not None:
-            yield _told(layout, number), bounds[1], bounds[1] + -(-period // tick)
+            yield _name_of(layout, number), bounds[1], bounds[1] + -(-period // tick)
         elif window is not None:
-            yield _told(layout, number), bounds[1], window[1]
+            yield _name_of(layout, number), bounds[1], window[1]
 
 
 def _moves(layout: Layout, variable: str) -> list[Move]:
@@ -56,6 +56,6 @@ def _crossed(moves: Iterable[Move], then: Sequence[str], layout: Layout) -> list
     return list(dict.fromkeys(absences_of(wanted)))
 
 
-def _told(layout: Layout, number: int) -> str:
+def _name_of(layout: Layout, number: int) -> str:
     absent = layout.negations[number]
     return f"no {' or '.join(absent.event.types) or absent.variable}"

@@ -1,4 +1,4 @@
-"""Changes: the matches that a call has added, and those that it has taken back (S15)."""
+"""Changes: the matches that a call has added, and those that it has retracted (S15)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Changes:
 
     @property
     def removed(self) -> Matches:
-        """The matches that were given before and are taken back, in the order of their ends."""
+        """The matches that were emitted before and are retracted, in the order of their ends."""
         return self._removed[0]
 
     def __len__(self) -> int:
@@ -79,9 +79,9 @@ class Changes:
         return list(self)
 
     def to_arrow(self, *, ids: bool = False) -> pa.Table:
-        """One row a change, `op` first: those that are taken back, then those that are new.
+        """One row a change, `op` first: those that are retracted, then those that are new.
 
-        ids: also `match_id`, the same for a match when it is added and when it is taken back.
+        ids: also `match_id`, the same for a match when it is added and when it is retracted.
         """
         parts = []
         for op, (matches, order), selected in (
@@ -104,7 +104,7 @@ class Changes:
         ranks = counted_in(keys, self._difference.kept)
         ranks += _places(keys) if selected.ranks is None else selected.ranks
         words = mixed(keys, ranks.astype(np.uint64))[:, order]
-        return [f"{one:016x}{other:016x}" for one, other in zip(*words.tolist(), strict=True)]
+        return [f"{row_hash:016x}{occurrence:016x}" for row_hash, occurrence in zip(*words.tolist(), strict=True)]
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame; needs pandas."""

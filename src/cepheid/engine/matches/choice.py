@@ -42,26 +42,28 @@ class Choice:
         self.lasts = query.schema.start is not None
         self.held: MatchTable = NONE
 
-    def choose(self, found: MatchTable, events: KeptEvents, limit: int | None) -> MatchTable:
-        """S12: the matches that are given now. From `limit` on, an earlier match may still become certain."""
-        found = self._with_held(found.moved(events.base), events)
-        waits = events.at(found.last) >= limit if limit is not None else np.zeros(len(found), bool)
-        self.held = found.take(np.flatnonzero(waits))
-        return self._take(found.take(np.flatnonzero(~waits)), events, None)
+    def choose(self, matched: MatchTable, events: KeptEvents, limit: int | None) -> MatchTable:
+        """S12: the matches that are emitted now. From `limit` on, an earlier match may still become certain."""
+        matched = self._with_held(matched.moved(events.base), events)
+        waits = events.at(matched.last) >= limit if limit is not None else np.zeros(len(matched), bool)
+        self.held = matched.take(np.flatnonzero(waits))
+        return self._take(matched.take(np.flatnonzero(~waits)), events, None)
 
-    def choose_longest(self, found: MatchTable, events: KeptEvents, opened: Open | None) -> MatchTable:
-        """S24: the matches that are given now; None: no event is to come."""
-        found = self._with_held(found.moved(events.base), events)
-        found = found.take(np.lexsort((np.arange(len(found)), -events.at(found.last), events.at(found.first))))
-        return self._take(found, events, opened)
+    def choose_longest(self, matched: MatchTable, events: KeptEvents, opened: Open | None) -> MatchTable:
+        """S24: the matches that are emitted now; None: no event is to come."""
+        matched = self._with_held(matched.moved(events.base), events)
+        matched = matched.take(
+            np.lexsort((np.arange(len(matched)), -events.at(matched.last), events.at(matched.first)))
+        )
+        return self._take(matched, events, opened)
 
-    def _with_held(self, found: MatchTable, events: KeptEvents) -> MatchTable:
-        return events.arranged(concatenate([self.held, found])) if len(self.held) else found
+    def _with_held(self, matched: MatchTable, events: KeptEvents) -> MatchTable:
+        return events.arranged(concatenate([self.held, matched])) if len(self.held) else matched
 
-    def _take(self, found: MatchTable, events: KeptEvents, opened: Open | None) -> MatchTable:
-        """Of matches in the order in which they are preferred, those that are given."""
-        starts, ends = events.at(found.first).tolist(), events.at(found.last).tolist()
-        firsts, keys = found.first.tolist(), events.keys(found.first, self.columns)
+    def _take(self, matched: MatchTable, events: KeptEvents, opened: Open | None) -> MatchTable:
+        """Of matches in the order in which they are preferred, those that are emitted."""
+        starts, ends = events.at(matched.first).tolist(), events.at(matched.last).tolist()
+        firsts, keys = matched.first.tolist(), events.keys(matched.first, self.columns)
         wanted: list[int] = []
         held: list[int] = []
         stopped: dict[Key, set[Start]] = {}  # where an earlier start may still become that of a match
@@ -77,13 +79,13 @@ class Choice:
                 wanted.append(k)
                 continue
             # Composite events of one time may reach back to different starts: one may be taken, one free.
-            own = start, events.start(event) if self.lasts else 0
-            if own not in stopped[key]:  # of each start, the one that comes first
-                stopped[key].add(own)
+            start_and_origin = start, events.start(event) if self.lasts else 0
+            if start_and_origin not in stopped[key]:  # of each start, the one that comes first
+                stopped[key].add(start_and_origin)
                 held.append(k)
         if self.longest:
-            self.held = events.arranged(found.take(np.array(held, np.int64)))
-        return events.arranged(found.take(np.array(wanted, np.int64))).moved(-events.base)
+            self.held = events.arranged(matched.take(np.array(held, np.int64)))
+        return events.arranged(matched.take(np.array(wanted, np.int64))).moved(-events.base)
 
     def may_start(self, key: Key, event: int, events: KeptEvents) -> bool:
         """Whether the next match of a partition may start with an event."""
@@ -94,7 +96,7 @@ class Choice:
         return start >= free and (start > end or key not in self.busy)
 
     def bound(self, key: Key, events: KeptEvents) -> int:
-        """The first event that the next match of a partition may start with, as far as its position tells."""
+        """The first event that the next match of a partition may start with, as far as its position shows."""
         if self.lasts:
             return 0
         end, free = self.busy.get(key, (-1, NEVER))
@@ -124,7 +126,7 @@ class Choice:
         }
 
     def dump(self) -> Json:
-        """As JSON."""
+        """The state for a header: the matches that are held, and until when partitions are taken."""
         h = self.held
         arrays = [a.tolist() for a in (h.rows, h.variables, h.offsets, h.reached)]
         return {
@@ -151,7 +153,7 @@ class KeptEvents:
         self._starts: Any = None
 
     def start(self, event: int) -> int:
-        """When an event started."""
+        """When an event started, in ticks; only where events last."""
         if self._starts is None:
             self._starts = ticks(self.query.schema, self.kept, self.query.schema.start)
         return int(self._starts[event - self.base])
@@ -171,13 +173,15 @@ class KeptEvents:
         """What stands for some events in the order of starts and ends: of those of an instant, its last one (S2)."""
         if self.query.ties is Ties.ORDERED or not len(events):
             return events
-        found: np.ndarray = np.searchsorted(self.times, self.times[events - self.base], side="right") + self.base - 1
-        return found
+        last_rows: np.ndarray = (
+            np.searchsorted(self.times, self.times[events - self.base], side="right") + self.base - 1
+        )
+        return last_rows
 
-    def arranged(self, found: MatchTable) -> MatchTable:
+    def arranged(self, matched: MatchTable) -> MatchTable:
         """Matches in the order of S9."""
         simultaneous = self.query.ties is Ties.SIMULTANEOUS
-        return arranged(found, Instants(lambda: self.times, self.base) if simultaneous else None)
+        return arranged(matched, Instants(lambda: self.times, self.base) if simultaneous else None)
 
     def first_at(self, time: int) -> int:
         """The first event at or after a time; the one after the last if there is none."""

@@ -25,7 +25,7 @@ MOST = 1_000_000
 def check_count(number: int) -> None:
     """Refuse matches that are too many to be compared one by one."""
     if number > MOST:
-        message = f"{number:,} matches are too many to be taken back one by one when an event is late"
+        message = f"{number:,} matches are too many to be retracted one by one when an event is late"
         remedy = "add conditions or a shorter WITHIN, use skip_till_next_match, or wait: leave out speculate="
         raise EvaluationError("CEP505", message, remedy)
 
@@ -57,7 +57,7 @@ class EmittedMatches:
 
     @property
     def found(self) -> MatchTable:
-        """The matches, enumerated."""
+        """The matches, which are enumerated when they are first asked for."""
         return self.matches.found
 
     def __len__(self) -> int:
@@ -79,11 +79,11 @@ class EmittedMatches:
         return ticks(self.matches.query.schema, rows_of(self.matches.table, self.found.last))
 
 
-def match_keys(found: MatchTable, events: np.ndarray) -> Any:
+def match_keys(matched: MatchTable, events: np.ndarray) -> Any:
     """What stands for matches, given what stands for each of their events."""
-    starts, lengths = found.offsets[:-1], np.diff(found.offsets)
-    step = np.arange(len(found.rows)) - np.repeat(starts, lengths)
-    words = mixed(mixed(events, found.variables.astype(np.uint64)), step.astype(np.uint64))
+    starts, lengths = matched.offsets[:-1], np.diff(matched.offsets)
+    step = np.arange(len(matched.rows)) - np.repeat(starts, lengths)
+    words = mixed(mixed(events, matched.variables.astype(np.uint64)), step.astype(np.uint64))
     with np.errstate(over="ignore"):
         return mixed(np.add.reduceat(words, starts, axis=1), lengths.astype(np.uint64))
 
@@ -98,11 +98,11 @@ class EmittedKeys:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def since(self, end: int, given: EmittedMatches | None = None) -> EmittedKeys:
+    def since(self, end: int, emitted: EmittedMatches | None = None) -> EmittedKeys:
         """Those that end at a time or later, and such of some other matches."""
         keys, ends = self.keys, self.ends
-        if given is not None and len(given):
-            keys, ends = np.concatenate([keys, given.keys], axis=1), np.concatenate([ends, given.ends()])
+        if emitted is not None and len(emitted):
+            keys, ends = np.concatenate([keys, emitted.keys], axis=1), np.concatenate([ends, emitted.ends()])
         recent = ends >= end
         return EmittedKeys(keys[:, recent], ends[recent])
 
@@ -121,11 +121,11 @@ class MatchSelection:
     ranks: Any
 
     def __len__(self) -> int:
-        return sum(len(given) if index is None else len(index) for given, index in self.parts)
+        return sum(len(emitted) if index is None else len(index) for emitted, index in self.parts)
 
     def count(self) -> int:
         """How many there are, without enumerating them where all of some are selected."""
-        return sum(given.count() if index is None else len(index) for given, index in self.parts)
+        return sum(emitted.count() if index is None else len(index) for emitted, index in self.parts)
 
     @property
     def keys(self) -> np.ndarray:
@@ -138,17 +138,17 @@ class MatchSelection:
 NOTHING = MatchSelection((), np.zeros(0, np.int64))
 
 
-def whole(given: Sequence[EmittedMatches]) -> MatchSelection:
+def whole(emitted: Sequence[EmittedMatches]) -> MatchSelection:
     """All matches; which of them are equal is not asked yet."""
-    return MatchSelection([(one, None) for one in given if one.bound()], None)
+    return MatchSelection([(matches, None) for matches in emitted if matches.bound()], None)
 
 
 def difference(old: Sequence[EmittedMatches], new: Sequence[EmittedMatches]) -> tuple[MatchSelection, MatchSelection]:
     """The matches that are no more, and those that are new."""
-    old, new = [one for one in old if len(one)], [one for one in new if len(one)]
+    old, new = [matches for matches in old if len(matches)], [matches for matches in new if len(matches)]
     if not old and not new:
         return NOTHING, NOTHING
-    keys = [np.concatenate([FORGOTTEN.keys, *(one.keys for one in side)], axis=1) for side in (old, new)]
+    keys = [np.concatenate([FORGOTTEN.keys, *(matches.keys for matches in side)], axis=1) for side in (old, new)]
     gone, added, ranks = _ranked(*keys)
     before = len(gone)
     return _select(old, gone, ranks[:before]), _select(new, added, ranks[before:])
@@ -175,49 +175,49 @@ def _ranked(old: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     return chosen[:before], chosen[before:], ranks
 
 
-def _select(given: Sequence[EmittedMatches], chosen: np.ndarray, ranks: np.ndarray) -> MatchSelection:
+def _select(emitted: Sequence[EmittedMatches], chosen: np.ndarray, ranks: np.ndarray) -> MatchSelection:
     parts = []
     at = 0
-    for one in given:
-        index = np.flatnonzero(chosen[at : at + len(one)])
+    for matches in emitted:
+        index = np.flatnonzero(chosen[at : at + len(matches)])
         if len(index):
-            parts.append((one, index))
-        at += len(one)
+            parts.append((matches, index))
+        at += len(matches)
     return MatchSelection(parts, ranks[chosen])
 
 
-def counted_in(keys: np.ndarray, given: Sequence[Keyed]) -> np.ndarray:
+def counted_in(keys: np.ndarray, emitted: Sequence[Keyed]) -> np.ndarray:
     """How often the rows of some keys are among other matches."""
-    others = [one.keys for one in given if len(one)]
+    others = [matches.keys for matches in emitted if len(matches)]
     if not others or not keys.shape[1]:
         return np.zeros(keys.shape[1], np.int64)
     known = np.concatenate(others, axis=1)
     order, group = grouped(np.concatenate([keys, known], axis=1))
     counts = np.bincount(group[order >= keys.shape[1]], minlength=group[-1] + 1)
-    found = np.empty(len(order), np.int64)
-    found[order] = counts[group]
-    return found[: keys.shape[1]]
+    how_often = np.empty(len(order), np.int64)
+    how_often[order] = counts[group]
+    return how_often[: keys.shape[1]]
 
 
 def gathered(selected: MatchSelection, nothing: Matches) -> tuple[Matches, Any]:
     """The matches that are selected, in the order of S9, and that order, as a permutation of the selection."""
     if not selected.parts:
         return nothing, np.zeros(0, np.int64)
-    given, index = selected.parts[0]
+    emitted, index = selected.parts[0]
     if len(selected.parts) == 1:
-        found = given.matches if index is None else given.matches.with_found(given.found.take(index))
-        return found, slice(None)
+        matches = emitted.matches if index is None else emitted.matches.with_found(emitted.found.take(index))
+        return matches, slice(None)
     tables, parts, ids = [], [], []
     rows = 0
-    for given, index in selected.parts:
-        part = given.found if index is None else given.found.take(index)
+    for emitted, index in selected.parts:
+        part = emitted.found if index is None else emitted.found.take(index)
         used, place = np.unique(part.rows, return_inverse=True)
-        tables.append(rows_of(given.matches.table, used))
+        tables.append(rows_of(emitted.matches.table, used))
         parts.append(replace(part, rows=place + rows))
-        ids.append(used + given.base)
+        ids.append(used + emitted.base)
         rows += len(used)
-    together, query = concatenate(parts), given.matches.query
+    together, query = concatenate(parts), emitted.matches.query
     events = pa.concat_tables(tables, promote_options="permissive")
     times = ticks(query.schema, events)[together.rows] if query.ties is Ties.SIMULTANEOUS else None
     order = in_order(together, np.concatenate(ids)[together.rows], times)
-    return given.matches.with_found(together.take(order), events), order
+    return emitted.matches.with_found(together.take(order), events), order

@@ -29,7 +29,7 @@ class GraphChoice:
         self.choice = choice
         self.events = events
         self.found = list(_found(graph, self.walk))
-        self.keys = events.keys([one.end for one in self.found], choice.columns)
+        self.keys = events.keys([stored.end for stored in self.found], choice.columns)
         self.words: list[list[int]] = []
         self.kept: list[int] = []
 
@@ -41,10 +41,10 @@ class GraphChoice:
             if limit is not None and end >= limit:
                 self.kept += same
                 continue
-            key, found = self.keys[same[0]], [self.found[k] for k in same]
+            key, of_one_end = self.keys[same[0]], [self.found[k] for k in same]
             bound = self.choice.bound(key, self.events)
-            for start in self.starts(found, bound):
-                if self.give(key, [one for one in found if self.covers(one, *start)], *start):
+            for start in self.starts(of_one_end, bound):
+                if self.give(key, [stored for stored in of_one_end if self.covers(stored, *start)], *start):
                     break
         return self.table()
 
@@ -58,11 +58,11 @@ class GraphChoice:
         return self.table()
 
     def longest_in(self, key: Key, numbers: Sequence[int], opened: Open | None) -> None:
-        """Those of one partition."""
-        found = [self.found[k] for k in numbers]
-        nodes = self.walk.below((one.root, one.low) for one in found)
+        """Choose the longest matches of one partition; `opened` has the runs that may still become longer."""
+        of_partition = [self.found[k] for k in numbers]
+        nodes = self.walk.below((stored.root, stored.low) for stored in of_partition)
         upwards = Upwards(self.walk, nodes)
-        starts = self.walk.starts(nodes) + [(one.end, NIL) for one in found if one.root == NIL]
+        starts = self.walk.starts(nodes) + [(stored.end, NIL) for stored in of_partition if stored.root == NIL]
         known: Sequence[tuple[int, list[int]]] = [
             (event, [node for _, node in same]) for event, same in groupby(sorted(starts), key=lambda start: start[0])
         ]
@@ -80,13 +80,13 @@ class GraphChoice:
             time = max((self.walk.start[node] for node in leaves if node != NIL), default=0)
             above = upwards.above(node for node in leaves if node != NIL)
             with_start = [
-                one
-                for one in found
-                if (one.root in above and one.low <= time) or (one.root == NIL and one.end == event)
+                stored
+                for stored in of_partition
+                if (stored.root in above and stored.low <= time) or (stored.root == NIL and stored.end == event)
             ]
             at += 1
-            for last in sorted({one.end for one in with_start}, reverse=True):
-                if self.give(key, [one for one in with_start if one.end == last], event, time):
+            for last in sorted({stored.end for stored in with_start}, reverse=True):
+                if self.give(key, [stored for stored in with_start if stored.end == last], event, time):
                     break
         # What is left is what a start can lead to that may still be taken.
         leaves = [node for _, same in known[at:] for node in same if node != NIL]
@@ -94,20 +94,20 @@ class GraphChoice:
         above = upwards.above(leaves)
         self.kept += [
             k
-            for k, one in zip(numbers, found, strict=True)
-            if one.root in above or (one.root == NIL and one.end in alone)
+            for k, stored in zip(numbers, of_partition, strict=True)
+            if stored.root in above or (stored.root == NIL and stored.end in alone)
         ]
 
-    def starts(self, found: Sequence[StoredMatch], bound: int) -> list[tuple[int, int]]:
+    def starts(self, of_one_end: Sequence[StoredMatch], bound: int) -> list[tuple[int, int]]:
         """The starts, from an event on, of some matches that have one end, with their times; the earliest first."""
-        nodes = self.walk.below((one.root, one.low) for one in found)
-        starts = {one.end: 0 for one in found if one.root == NIL}
+        nodes = self.walk.below((stored.root, stored.low) for stored in of_one_end)
+        starts = {stored.end: 0 for stored in of_one_end if stored.root == NIL}
         starts |= {event: self.walk.start[node] for event, node in self.walk.starts(nodes)}
         return sorted((event, time) for event, time in starts.items() if event >= bound)
 
-    def covers(self, one: StoredMatch, start: int, time: int) -> bool:
+    def covers(self, stored: StoredMatch, start: int, time: int) -> bool:
         """Whether a start can be that of a match, as far as its window says."""
-        return one.end == start if one.root == NIL else one.low <= time
+        return stored.end == start if stored.root == NIL else stored.low <= time
 
     def give(self, key: Key, found: Sequence[StoredMatch], start: int, time: int) -> bool:
         """Give the first of some matches that have one start and one end, and pass HAVING; whether there is one."""

@@ -109,14 +109,14 @@ class Decoder:
         """A function of the match store on arrays."""
         run_on_arrays(name, *arguments, native=self.compiled)
 
-    def unique(self, found: MatchTable) -> Ints:
+    def unique(self, matched: MatchTable) -> Ints:
         """Of equal matches, the one that reached most."""
         chosen: dict[tuple[bytes, bytes], int] = {}
-        for k in range(len(found)):
-            part = slice(found.offsets[k], found.offsets[k + 1])
-            key = found.rows[part].tobytes(), found.variables[part].tobytes()
+        for k in range(len(matched)):
+            part = slice(matched.offsets[k], matched.offsets[k + 1])
+            key = matched.rows[part].tobytes(), matched.variables[part].tobytes()
             old = chosen.setdefault(key, k)
-            if len(found.reaches[found.reached[k]]) > len(found.reaches[found.reached[old]]):
+            if len(matched.reaches[matched.reached[k]]) > len(matched.reaches[matched.reached[old]]):
                 chosen[key] = k
         return np.array(list(chosen.values()), np.int64)
 
@@ -197,7 +197,7 @@ class GraphMatches:
         return len(self.all()) if self.decoder.ambiguous else sum(len(o) - 1 for _, o in self.enumerated())
 
     def enumerated(self) -> list[Part]:
-        """All matches as words."""
+        """All matches as words, enumerated once."""
         if self.parts is None:
             parts: list[Part] = []
             words = 0
@@ -264,7 +264,7 @@ class GraphMatches:
         return self.decoder.decode(*together(self.enumerated()), self.base)
 
     def columns(self, variables: int) -> MatchColumns:
-        """The same by variable."""
+        """The matches by variable, without a table of all where that is possible."""
         parts = self.enumerated()
         far = bool(parts) and (int(parts[-1][0][-1]) >> self.decoder.shift) - self.base > LAST_ROW
         if self.decoder.ambiguous or self.decoder.waits or far:

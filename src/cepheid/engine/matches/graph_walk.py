@@ -22,7 +22,7 @@ def _view(array: list[int] | np.ndarray) -> Any:
 
 
 class GraphWalk:
-    """Reads a match store."""
+    """Follows the links of a match store, from the end of a match to its start."""
 
     def __init__(self, graph: MatchGraph) -> None:
         self.word, self.next, self.other, self.start = map(_view, graph.nodes)
@@ -51,10 +51,10 @@ class GraphWalk:
                 limits[root] = min(low, limits.get(root, low))
         heap = [-root for root in limits]
         heapify(heap)
-        found: dict[int, int] = {}
+        lows: dict[int, int] = {}
         while heap:
             node = -heappop(heap)
-            low = found[node] = limits[node]
+            low = lows[node] = limits[node]
             for child in (self.next[node], self.other[node]):
                 if child == NIL or self.start[child] < low:
                     continue
@@ -63,7 +63,7 @@ class GraphWalk:
                     heappush(heap, -child)
                 elif low < limits[child]:
                     limits[child] = low
-        return found
+        return lows
 
     def starts(self, nodes: Iterable[int]) -> list[tuple[int, int]]:
         """The first events of histories, with their nodes, in order."""
@@ -90,15 +90,15 @@ class Upwards:
 
     def above(self, nodes: Iterable[int]) -> set[int]:
         """All nodes that have a history which begins as one of some nodes does."""
-        found = set(nodes)
-        stack = list(found)
+        nodes_above = set(nodes)
+        stack = list(nodes_above)
         while stack:
             node = stack.pop()
             for parent in (*self.sets.get(node, ()), *self.items.get(node, ())):
-                if parent not in found:
-                    found.add(parent)
+                if parent not in nodes_above:
+                    nodes_above.add(parent)
                     stack.append(parent)
-        return found
+        return nodes_above
 
     def after(self, node: int, *, every: bool) -> tuple[list[int], set[int]]:
         """The nodes whose events come next after the event of a node: all of them, or those of the first such event.
@@ -107,15 +107,15 @@ class Upwards:
         are none.
         """
         seen, heap = {node}, [node]
-        found: list[int] = []
+        next_nodes: list[int] = []
         passed: set[int] = set()
         waiting: set[int] = set()  # those on the heap whose event comes next
         while heap:
             at = heappop(heap)
             if at in waiting:
-                if not every and found and self.walk.event(at) != self.walk.event(found[0]):
+                if not every and next_nodes and self.walk.event(at) != self.walk.event(next_nodes[0]):
                     break
-                found.append(at)
+                next_nodes.append(at)
             if at in seen:
                 passed.add(at)
                 for parent in self.sets.get(at, ()):
@@ -128,4 +128,4 @@ class Upwards:
                         waiting.add(parent)
                         if parent not in seen:
                             heappush(heap, parent)
-        return found, passed
+        return next_nodes, passed

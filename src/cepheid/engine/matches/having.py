@@ -18,20 +18,20 @@ from cepheid.values.rows import Event, read_rows
 
 MOST_TESTED = 100_000
 """Matches with one start and one end that are tested one after the other, until one passes."""
-_OFTEN = 2_000  # matches that are tested before someone is told
+_OFTEN = 2_000  # matches that are tested before progress is reported
 
 
 def keep_having(
-    query: Runnable, matches: MatchTable, kept: pa.Table, tell: Callable[[], None] = lambda: None
+    query: Runnable, matches: MatchTable, kept: pa.Table, report: Callable[[], None] = lambda: None
 ) -> MatchTable:
-    """The matches that pass; all of them where a query has no HAVING. tell: is called now and then, and may raise."""
+    """The matches that pass; all of them where a query has no HAVING. report: is called now and then, and may raise."""
     if query.having is None or not len(matches):
         return matches
     holds = Compiler(query).condition(query.having)
     wanted = []
     for k, bound in enumerate(bindings(query, kept, matches)):
         if k % _OFTEN == 0:
-            tell()
+            report()
         if holds(bound):
             wanted.append(k)
     return matches.take(np.array(wanted, np.int64))
@@ -40,9 +40,11 @@ def keep_having(
 class Having:
     """Tests matches one by one, as the match store has them."""
 
-    def __init__(self, query: Runnable, kept: pa.Table, base: int, decoder: Decoder, tell: Callable[[], None]) -> None:
+    def __init__(
+        self, query: Runnable, kept: pa.Table, base: int, decoder: Decoder, report: Callable[[], None]
+    ) -> None:
         assert query.having is not None
-        self.tell = tell
+        self.report = report
         self.query = query
         self.kept = kept
         self.base = base
@@ -57,11 +59,11 @@ class Having:
         self.tested = 0
 
     def holds(self, words: Sequence[int]) -> bool:
-        """Whether a match passes."""
+        """Whether a match, as words of the store, passes HAVING."""
         self.tested += 1
         self.all_tested += 1
         if self.all_tested % _OFTEN == 0:
-            self.tell()
+            self.report()
         if self.tested > MOST_TESTED:
             raise EvaluationError(
                 "CEP505",
@@ -71,11 +73,11 @@ class Having:
         decoder = self.decoder
         mask = (1 << decoder.shift) - 1
         reached = decoder.reaches[decoder.reached[words[-1] & mask]]
-        found: dict[str, list[Event]] = {name: [] for name in sorted(reached)}
+        bound: dict[str, list[Event]] = {name: [] for name in sorted(reached)}
         for word in words:
             name = self.names[decoder.variables[word & mask]]
-            found.setdefault(name, []).append(self.event(word >> decoder.shift))
-        every = {name: tuple(chosen) for name, chosen in found.items()}
+            bound.setdefault(name, []).append(self.event(word >> decoder.shift))
+        every = {name: tuple(chosen) for name, chosen in bound.items()}
         return self.condition(Bindings(every, {name: chosen[-1] for name, chosen in every.items() if chosen}))
 
     def event(self, number: int) -> Event:

@@ -21,8 +21,8 @@ class Instants:
 
     @cached_property
     def _numbers(self) -> np.ndarray:
-        found: np.ndarray = instants_of(self._times())
-        return found
+        numbers: np.ndarray = instants_of(self._times())
+        return numbers
 
     def of(self, ids: np.ndarray) -> Ints:
         """The numbers of the instants of some events."""

@@ -45,11 +45,11 @@ class JoinMatches:
         ]
 
     def count(self) -> int:
-        """How many there are."""
+        """How many matches there are, each row of positions being one."""
         return sum(len(part.positions[0]) for part in self.parts)
 
     def bound(self) -> tuple[int, bool]:
-        """How many there are."""
+        """The number of matches, which is exact."""
         return self.count(), True
 
     def few(self, wanted: int) -> MatchTable | None:
@@ -57,7 +57,7 @@ class JoinMatches:
         return None if self.count() > MANY else first_of(self.batches(wanted), wanted)
 
     def size(self) -> int:
-        """How many there are."""
+        """How many rows an enumeration would have: one for each match."""
         return self.count()
 
     def batches(self, size: int) -> Iterator[MatchTable]:
@@ -80,7 +80,7 @@ class JoinMatches:
         return MatchTable(table.ravel(), variables.ravel(), offsets, reached, (self.reached,))
 
     def columns(self, variables: int) -> MatchColumns:
-        """The same by variable."""
+        """The matches by variable, arranged once."""
         if self.found is None:
             self.found = self._arranged()
         return self.found

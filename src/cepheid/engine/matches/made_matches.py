@@ -64,15 +64,15 @@ def one_each(count: int, values: tuple[pa.ChunkedArray, ...] | None) -> MatchTab
 
 def as_times(ticks: np.ndarray, arrow: pa.DataType) -> pa.Array:
     """Ticks as values of the time column."""
-    found = from_numpy(ticks)
+    array = from_numpy(ticks)
     if pa.types.is_date(arrow):
-        return found.cast(pa.int32()).cast(pa.date32()).cast(arrow)
-    return found.view(arrow) if pa.types.is_timestamp(arrow) else found.cast(arrow)
+        return array.cast(pa.int32()).cast(pa.date32()).cast(arrow)
+    return array.view(arrow) if pa.types.is_timestamp(arrow) else array.cast(arrow)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanResults:
-    """Results as a scan gives them: times in ticks, attributes in the form in which expressions have them."""
+    """Results as a scan returns them: times in ticks, attributes in the form in which expressions have them."""
 
     starts: np.ndarray
     ends: np.ndarray
@@ -80,7 +80,7 @@ class ScanResults:
 
 
 def joined(parts: Sequence[ScanResults]) -> ScanResults:
-    """One after the other."""
+    """Results one after the other; their order is the caller's affair."""
     if len(parts) == 1:
         return parts[0]
     columns = [pa.concat_arrays(column) for column in zip(*(part.columns for part in parts), strict=True)]
@@ -97,7 +97,7 @@ def once(query: Runnable, made: ScanResults) -> Matches:
         starts, ends = starts[order], ends[order]
         tied = (starts[1:] == starts[:-1]) & (ends[1:] == ends[:-1])
         if not is_hidden(query.into) and tied.any():  # equal events of a derived stream lead to equal results
-            order = _told_apart(made, order, tied)
+            order = _ordered_by_content(made, order, tied)
             starts, ends = made.starts[order], made.ends[order]
         kept = from_numpy(order)
         columns = [column.take(kept) for column in columns]
@@ -105,7 +105,7 @@ def once(query: Runnable, made: ScanResults) -> Matches:
     return result_matches(query, starts, ends, shown)
 
 
-def _told_apart(made: ScanResults, order: np.ndarray, tied: np.ndarray) -> np.ndarray:
+def _ordered_by_content(made: ScanResults, order: np.ndarray, tied: np.ndarray) -> np.ndarray:
     """An order by times with those of one time by content, equal ones once."""
     among = np.zeros(len(order), bool)
     among[1:] |= tied
@@ -114,14 +114,14 @@ def _told_apart(made: ScanResults, order: np.ndarray, tied: np.ndarray) -> np.nd
     rows = order[places]
     kept = from_numpy(rows)
     ranks = [_ranks(column.take(kept)) for column in made.columns]
-    own = np.lexsort((*reversed(ranks), made.starts[rows], made.ends[rows]))
-    new = np.ones(len(own), bool)
-    same = np.ones(len(own) - 1, bool)
+    by_content = np.lexsort((*reversed(ranks), made.starts[rows], made.ends[rows]))
+    new = np.ones(len(by_content), bool)
+    same = np.ones(len(by_content) - 1, bool)
     for key in (made.starts[rows], made.ends[rows], *ranks):
-        same &= key[own][1:] == key[own][:-1]
+        same &= key[by_content][1:] == key[by_content][:-1]
     new[1:] = ~same
     order = order.copy()
-    order[places] = rows[own]
+    order[places] = rows[by_content]
     wanted = np.ones(len(order), bool)
     wanted[places] = new
     return order[wanted]

@@ -58,11 +58,10 @@ class MatchTable:
         return self.rows[self.offsets[1:] - 1]
 
     def count(self) -> int:
-        """How many there are."""
         return len(self)
 
     def size(self) -> int:
-        """How many there are."""
+        """How many rows an enumeration would have: one for each match."""
         return len(self)
 
     def batches(self, size: int) -> Iterator[MatchTable]:
@@ -71,7 +70,7 @@ class MatchTable:
             yield self.take(np.arange(at, min(at + size, len(self))))
 
     def take(self, wanted: np.ndarray) -> MatchTable:
-        """Some of the matches."""
+        """Some of the matches, by their indexes, in the order of these."""
         lengths = self.offsets[wanted + 1] - self.offsets[wanted]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         index = np.repeat(self.offsets[wanted] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -79,19 +78,19 @@ class MatchTable:
         return MatchTable(self.rows[index], self.variables[index], offsets, self.reached[wanted], self.reaches, values)
 
     def moved(self, by: int) -> MatchTable:
-        """The same matches in a table whose rows are numbered otherwise."""
+        """The same matches in a table whose rows are counted otherwise."""
         return replace(self, rows=self.rows + by) if by else self
 
     def bound(self) -> tuple[int, bool]:
-        """How many there are."""
+        """The number of matches, which is exact."""
         return len(self), True
 
     def few(self, wanted: int) -> MatchTable:
-        """The first few."""
+        """The first matches, no more than wanted."""
         return self.take(np.arange(min(wanted, len(self))))
 
     def all(self) -> MatchTable:
-        """All of them."""
+        """All matches as a table, which this already is."""
         return self
 
     def columns(self, variables: int) -> MatchColumns:
@@ -146,12 +145,12 @@ def first_of(parts: Iterable[MatchTable], wanted: int) -> MatchTable:
         taken.append(part)
         if sum(map(len, taken)) >= wanted:
             break
-    found = concatenate(taken) if taken else NONE
-    return found.take(np.arange(min(wanted, len(found))))
+    taken_matches = concatenate(taken) if taken else NONE
+    return taken_matches.take(np.arange(min(wanted, len(taken_matches))))
 
 
 def concatenate(parts: Sequence[MatchTable]) -> MatchTable:
-    """One after the other."""
+    """The matches of several tables, one after the other, over all their variables."""
     if len(parts) == 1:
         return parts[0]
     reaches: dict[frozenset[str], int] = {}
@@ -190,35 +189,35 @@ def _joined(parts: Sequence[pa.Array]) -> pa.Array:
     return [value for part in lists for value in part]
 
 
-def arranged(found: MatchTable, instants: Instants | None = None) -> MatchTable:
+def arranged(matched: MatchTable, instants: Instants | None = None) -> MatchTable:
     """Matches that became certain at different times, in the order of S9. instants: where events are simultaneous."""
     if instants is not None:
-        return found.take(in_order(found, found.rows, instants.of(found.rows)))
-    last = found.last
+        return matched.take(in_order(matched, matched.rows, instants.of(matched.rows)))
+    last = matched.last
     if (last[1:] >= last[:-1]).all():
-        return found
-    return found.take(in_order(found, found.rows))
+        return matched
+    return matched.take(in_order(matched, matched.rows))
 
 
-def in_order(found: MatchTable, ids: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
+def in_order(matched: MatchTable, ids: np.ndarray, times: np.ndarray | None = None) -> np.ndarray:
     """The order of S9 as a permutation; `ids` are those of the events of each match.
 
     times: of these events, where those of one time are simultaneous (S2), so that matches end and start together.
     """
     at = ids if times is None else times
-    last, first = at[found.offsets[1:] - 1], at[found.offsets[:-1]]
+    last, first = at[matched.offsets[1:] - 1], at[matched.offsets[:-1]]
     order = np.lexsort((first, last))
     tied = (np.diff(last[order]) == 0) & (np.diff(first[order]) == 0)
     if not tied.any():
         return order
 
     def rank(k: int) -> tuple[int, int, tuple[int, ...], tuple[tuple[int, ...], ...]]:
-        part = slice(found.offsets[k], found.offsets[k + 1])
-        own, variables = ids[part], found.variables[part]
-        shape = tuple(tuple(own[variables == v].tolist()) for v in range(int(variables.max()) + 1))
-        return int(last[k]), int(first[k]), tuple(own.tolist()), shape
+        part = slice(matched.offsets[k], matched.offsets[k + 1])
+        event_ids, variables = ids[part], matched.variables[part]
+        shape = tuple(tuple(event_ids[variables == v].tolist()) for v in range(int(variables.max()) + 1))
+        return int(last[k]), int(first[k]), tuple(event_ids.tolist()), shape
 
-    return np.array(sorted(range(len(found)), key=rank), np.int64)
+    return np.array(sorted(range(len(matched)), key=rank), np.int64)
 
 
 def from_matches(query: Runnable, matches: Sequence[Match], base: int = 0) -> MatchTable:
@@ -296,16 +295,16 @@ def _copied(query: Runnable, table: pa.Table, columns: MatchColumns, node: ex.Ex
     return table.column(node.name).take(from_numpy(rows))
 
 
-def bindings(query: Runnable, table: pa.Table, found: MatchTable) -> list[Bindings]:
+def bindings(query: Runnable, table: pa.Table, matched: MatchTable) -> list[Bindings]:
     """What each match has bound, as events with Python values."""
-    used, place = np.unique(found.rows, return_inverse=True)
+    used, place = np.unique(matched.rows, return_inverse=True)
     events = read_rows(table.take(from_numpy(used)), query.schema)
     names = [component.variable for component in query.positive]
     made = []
-    for k in range(len(found)):
-        every: dict[str, tuple[Event, ...]] = dict.fromkeys(sorted(found.reaches[found.reached[k]]), ())
-        for at in range(found.offsets[k], found.offsets[k + 1]):
-            name = names[found.variables[at]]
+    for k in range(len(matched)):
+        every: dict[str, tuple[Event, ...]] = dict.fromkeys(sorted(matched.reaches[matched.reached[k]]), ())
+        for at in range(matched.offsets[k], matched.offsets[k + 1]):
+            name = names[matched.variables[at]]
             every[name] = (*every.get(name, ()), events[place[at]])
         made.append(Bindings(every, {name: chosen[-1] for name, chosen in every.items() if chosen}))
     return made

@@ -62,8 +62,8 @@ class Matches:
 
     @property
     def _found(self) -> MatchTable:
-        found = self._source = self._source.all()
-        return found
+        table = self._source = self._source.all()
+        return table
 
     @property
     def _columns(self) -> MatchColumns:
@@ -79,12 +79,12 @@ class Matches:
 
     @property
     def query(self) -> Runnable:
-        """The query that they are of, bound to its events."""
+        """Their query, bound to its events."""
         return self._query
 
     @property
     def table(self) -> pa.Table:
-        """The events that they are made of."""
+        """Their events, and others that the query has seen."""
         return self._table
 
     @property
@@ -101,9 +101,9 @@ class Matches:
         """How many there are at most, found without enumerating them."""
         return self._source.bound()[0]
 
-    def with_found(self, found: MatchTable, events: Events | None = None) -> Matches:
+    def with_found(self, matched: MatchTable, events: Events | None = None) -> Matches:
         """Other matches of the query, of these events or of others."""
-        return Matches(self._query, self._events if events is None else events, found)
+        return Matches(self._query, self._events if events is None else events, matched)
 
     def __len__(self) -> int:
         return self._source.size()
@@ -129,20 +129,20 @@ class Matches:
 
     def enumerate(self, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """The first matches one by one, made as they are asked for (S14)."""
-        given = 0
+        emitted = 0
         for part in self._source.batches(_CHUNK):
             rows = Matches(self._query, self._table, part).to_pylist()
-            if limit is not None and given + len(rows) >= limit:
-                yield from rows[: max(limit - given, 0)]
+            if limit is not None and emitted + len(rows) >= limit:
+                yield from rows[: max(limit - emitted, 0)]
                 return
             yield from rows
-            given += len(rows)
+            emitted += len(rows)
 
     def head(self, limit: int) -> Matches:
         """At most so many, those that come first."""
         wanted = max(limit, 0)
-        found = first_of(self._source.batches(min(_CHUNK, wanted)) if wanted else (), wanted)
-        return Matches(self._query, self._events, found, self.outputs)
+        first_matches = first_of(self._source.batches(min(_CHUNK, wanted)) if wanted else (), wanted)
+        return Matches(self._query, self._events, first_matches, self.outputs)
 
     def __repr__(self) -> str:
         first = self._first(ROWS)
@@ -174,19 +174,19 @@ class Matches:
 
     def on_time_axis(self, n: int, value: str | bool = True) -> Timeline:
         """What `timeline` and `plot` draw, as values."""
-        given: object = n  # a caller may pass anything
-        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        wanted: object = n  # a caller may pass anything
+        if not isinstance(wanted, int) or isinstance(wanted, bool) or wanted < 1:
             raise UsageError("CEP603", f"n can't be {n!r}", "pass how many matches are to be drawn, 1 or more")
-        found = self._source.few(min(n, MOST))
-        if found is None:
+        first_matches = self._source.few(min(n, MOST))
+        if first_matches is None:
             why = "which come first is known when all are enumerated: draw those of a narrower query, or of limit="
             return Timeline(self._counted, scale_of(self._query.schema), notes=(why,))
-        if not len(found):
+        if not len(first_matches):
             count = self._table.num_rows
             return Timeline(f"no match in {count:,} event{'s' * (count != 1)}", scale_of(self._query.schema))
-        more = self._source.bound()[0] - len(found)
-        title = self._counted if more <= 0 else f"{self._counted}, the first {len(found)}"
-        made = make_timeline(self._query, self._table, found, title, value)
+        more = self._source.bound()[0] - len(first_matches)
+        title = self._counted if more <= 0 else f"{self._counted}, the first {len(first_matches)}"
+        made = make_timeline(self._query, self._table, first_matches, title, value)
         cut = (f"at most {MOST} matches are drawn",) if more > 0 and n > MOST else ()
         return replace(made, notes=(*made.notes, *cut))
 
@@ -202,8 +202,12 @@ class Matches:
     def _first(self, wanted: int) -> pa.Table | None:
         """The first matches; None if there are none, or if they can't be shown without making very many."""
         try:
-            found = self._source.few(wanted)
-            return Matches(self._query, self._table, found).to_arrow() if found is not None and len(found) else None
+            first_matches = self._source.few(wanted)
+            return (
+                Matches(self._query, self._table, first_matches).to_arrow()
+                if first_matches is not None and len(first_matches)
+                else None
+            )
         except CepheidError:  # such as one of a user's function: whoever asks for the matches gets it
             return None
 
@@ -217,11 +221,11 @@ class Matches:
 
     def to_arrow(self) -> pa.Table:
         """One row a match."""
-        query, table, found = self._query, self._table, self._columns
+        query, table, matched = self._query, self._table, self._columns
         if not query.returns and not query.made:
-            return write_matches(query, table, found)
-        made = returned(query, table, self._source, found)
-        columns = dict(zip((START, END), write_times(query.schema, table, found), strict=True))
+            return write_matches(query, table, matched)
+        made = returned(query, table, self._source, matched)
+        columns = dict(zip((START, END), write_times(query.schema, table, matched), strict=True))
         for result in query.returns:
             column = made[result.name]
             columns[result.name] = as_column(result, column) if isinstance(column, list) else column
@@ -324,17 +328,17 @@ def as_column(result: Result, values: list[Any]) -> pa.Array:
 
 
 def _lists(result: Result, values: list[Any]) -> pa.Array:
-    """Lists of times: those that `collect` gives are integers, too; a column has Python's own values."""
+    """Lists of times: those of `collect` are integers, too; a column has Python's own values."""
     arrow = result.type.arrow
     items = [item for value in values if value is not None for item in value]
     if not any(isinstance(item, int) for item in items):
         return pa.array(values, arrow)
-    one = as_column(Result(result.name, result.expression, from_arrow(arrow.value_type)), items)
+    items_array = as_column(Result(result.name, result.expression, from_arrow(arrow.value_type)), items)
     offsets: list[int | None] = [0]
     for value in values:
         offsets.append(offsets[-1] + len(value or ()))  # type: ignore[operator]
     ends = [None if value is None else start for value, start in zip(values, offsets, strict=False)]
-    return pa.ListArray.from_arrays(pa.array([*ends, offsets[-1]], pa.int32()), one).cast(arrow)
+    return pa.ListArray.from_arrays(pa.array([*ends, offsets[-1]], pa.int32()), items_array).cast(arrow)
 
 
 def count_some(matches: Matches, seconds: float) -> tuple[int, bool]:

@@ -1,6 +1,6 @@
 """A table as a data frame of pandas that keeps all times.
 
-pyarrow gives times in nanoseconds as integers if they are inside structs, and times without their zone if they are
+pyarrow converts times in nanoseconds as integers if they are inside structs, and times without their zone if they are
 inside lists.
 """
 
@@ -47,8 +47,8 @@ def _loses_times(arrow: pa.DataType, inside: str = "") -> bool:
         return (inside == "struct" and arrow.unit == "ns") or (inside == "list" and zoned)
     if not pa.types.is_nested(arrow):
         return False
-    own = "struct" if pa.types.is_struct(arrow) or pa.types.is_map(arrow) else "list"
-    return any(_loses_times(arrow.field(k).type, own) for k in range(arrow.num_fields))
+    container = "struct" if pa.types.is_struct(arrow) or pa.types.is_map(arrow) else "list"
+    return any(_loses_times(arrow.field(k).type, container) for k in range(arrow.num_fields))
 
 
 def _objects(column: pa.ChunkedArray, index: Any) -> pandas.Series:
@@ -62,6 +62,6 @@ def _objects(column: pa.ChunkedArray, index: Any) -> pandas.Series:
 
 
 def _array(values: list[Any]) -> np.ndarray:
-    found = np.empty(len(values), object)
-    found[:] = values
-    return found
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects

@@ -47,80 +47,80 @@ class RegisterMatches:
         self.query = query
         self.slots = automaton_in(query).slots
 
-    def once(self, found: MatchTable) -> MatchTable:
+    def once(self, matched: MatchTable) -> MatchTable:
         """Each match once, in the order of S9; then by the register."""
-        assert found.values is not None
-        ends = _ends(found.rows)
+        assert matched.values is not None
+        ends = _ends(matched.rows)
         if (ends[1:] > ends[:-1]).all():
-            return found
-        order = np.argsort(ends, kind="stable")  # which is fast where they are nearly in order, as kernels give them
+            return matched
+        order = np.argsort(ends, kind="stable")  # which is fast where they are nearly in order, as kernels emit them
         sorted_ = ends[order]
         if (sorted_[1:] > sorted_[:-1]).all():
-            return _taken(found, order)
-        registers = [_ranks(column) for column in found.values[: len(self.slots)]]
+            return _taken(matched, order)
+        registers = [_ranks(column) for column in matched.values[: len(self.slots)]]
         order = np.lexsort((*reversed(registers), ends))
         known = [ends[order], *(ranks[order] for ranks in registers)]
         new = np.ones(len(order), bool)
         if len(order) > 1:
-            new[1:] = np.any([one[1:] != one[:-1] for one in known], axis=0)
-        return _taken(found, order[new])
+            new[1:] = np.any([values[1:] != values[:-1] for values in known], axis=0)
+        return _taken(matched, order[new])
 
-    def keys(self, found: MatchTable) -> list[tuple[Any, ...]]:
+    def keys(self, matched: MatchTable) -> list[tuple[Any, ...]]:
         """What identifies each match among those of its stream; NaN equals NaN."""
-        assert found.values is not None
-        registers = [map(_identical, column.to_pylist()) for column in found.values[: len(self.slots)]]
-        return list(zip(found.first.tolist(), found.last.tolist(), *registers, strict=True))
+        assert matched.values is not None
+        registers = [map(_identical, column.to_pylist()) for column in matched.values[: len(self.slots)]]
+        return list(zip(matched.first.tolist(), matched.last.tolist(), *registers, strict=True))
 
-    def given(self, found: MatchTable, kept: pa.Table) -> MatchTable:
+    def given(self, matched: MatchTable, kept: pa.Table) -> MatchTable:
         """The matches that HAVING lets pass, with the columns of RETURN."""
-        assert found.values is not None
+        assert matched.values is not None
         if self.query.having is not None:
             holds = Compiler(self.query).condition(self.query.having)
-            wanted = [k for k, bound in enumerate(self._bindings(found, kept)) if holds(bound)]
-            found = found.take(np.array(wanted, np.int64))
-        assert found.values is not None
-        made = [self._copied(result, found, kept) for result in self.query.returns]
+            wanted = [k for k, bound in enumerate(self._bindings(matched, kept)) if holds(bound)]
+            matched = matched.take(np.array(wanted, np.int64))
+        assert matched.values is not None
+        made = [self._copied(result, matched, kept) for result in self.query.returns]
         if any(column is None for column in made):
-            bound = self._bindings(found, kept)
+            bound = self._bindings(matched, kept)
             compiler = Compiler(self.query, output=True)
             for k, result in enumerate(self.query.returns):
                 if made[k] is None:
                     evaluate = compiler.result(result.expression)
-                    made[k] = [evaluate(one) for one in bound]
+                    made[k] = [evaluate(bindings_) for bindings_ in bound]
         values = tuple(made)
-        return MatchTable(found.rows, found.variables, found.offsets, found.reached, found.reaches, values)
+        return MatchTable(matched.rows, matched.variables, matched.offsets, matched.reached, matched.reaches, values)
 
-    def _copied(self, result: Result, found: MatchTable, kept: pa.Table) -> Any:
+    def _copied(self, result: Result, matched: MatchTable, kept: pa.Table) -> Any:
         """A column that needs no evaluation; None if it does."""
         schema, node = self.query.schema, result.expression
-        assert found.values is not None
+        assert matched.values is not None
         match node:
             case ex.RegisterField(name=name):
-                return _as_result(found.values[[slot.name for slot in self.slots].index(name)], result)
+                return _as_result(matched.values[[slot.name for slot in self.slots].index(name)], result)
             case ex.Rows():
-                return [None] * len(found)  # which are made of the events themselves
+                return [None] * len(matched)  # which are made of the events themselves
             case ex.Literal(value=None):
-                return pa.nulls(len(found), result.type.arrow)
+                return pa.nulls(len(matched), result.type.arrow)
             case ex.Attribute(variable=variable, name=name) if schema.roles.types is None:
-                return kept.column(name).take(from_numpy(found.first if variable == FIRST else found.last))
+                return kept.column(name).take(from_numpy(matched.first if variable == FIRST else matched.last))
             case ex.Arithmetic(
                 operator="+", left=ex.Attribute(variable=variable, name=name), right=ex.Literal(value=int(length))
             ) if schema.columns[name].kind is Kind.INT and variable == FIRST and schema.roles.types is None:
-                times = kept.column(name).take(from_numpy(found.first)).cast(pa.int64())
+                times = kept.column(name).take(from_numpy(matched.first)).cast(pa.int64())
                 return pc.add(times, length)  # wraps, as all integers do
         return None
 
-    def _bindings(self, found: MatchTable, kept: pa.Table) -> list[Bindings]:
-        assert found.values is not None
-        used, place = np.unique(found.rows, return_inverse=True)
+    def _bindings(self, matched: MatchTable, kept: pa.Table) -> list[Bindings]:
+        assert matched.values is not None
+        used, place = np.unique(matched.rows, return_inverse=True)
         events = read_rows(kept.take(from_numpy(used)), self.query.schema)
         names = [slot.name for slot in self.slots]
-        registers = zip(*(column.to_pylist() for column in found.values[: len(names)]), strict=True)
+        registers = zip(*(column.to_pylist() for column in matched.values[: len(names)]), strict=True)
         if not names:
-            registers = iter([()] * len(found))  # type: ignore[assignment]
+            registers = iter([()] * len(matched))  # type: ignore[assignment]
         made = []
-        for (one, other), register in zip(place.reshape(-1, 2).tolist(), registers, strict=True):
-            ends = {FIRST: events[one], LAST: events[other]}
+        for (first, last), register in zip(place.reshape(-1, 2).tolist(), registers, strict=True):
+            ends = {FIRST: events[first], LAST: events[last]}
             every = {name: (event,) for name, event in ends.items()}
             made.append(Bindings(every, ends, dict(zip(names, register, strict=True))))
         return made
@@ -132,10 +132,10 @@ def _ends(rows: np.ndarray) -> Ints:
     return (rows[1::2] - low) * (int(rows.max()) - low + 1) + rows[::2]
 
 
-def _taken(found: MatchTable, order: np.ndarray) -> MatchTable:
-    """Some of the matches."""
-    assert found.values is not None
-    return pairs(found.rows.reshape(-1, 2)[order].ravel(), tuple(v.take(from_numpy(order)) for v in found.values))
+def _taken(matched: MatchTable, order: np.ndarray) -> MatchTable:
+    """Some of the matches with their registers, in an order."""
+    assert matched.values is not None
+    return pairs(matched.rows.reshape(-1, 2)[order].ravel(), tuple(v.take(from_numpy(order)) for v in matched.values))
 
 
 def _as_result(column: pa.Array, result: Result) -> pa.Array:
@@ -153,10 +153,10 @@ def _ranks(column: pa.Array) -> Ints:
     """Numbers that are ordered and equal as the values are: NULL first, NaN last (S1)."""
     values: Sequence[Any] = column.to_pylist() if pa.types.is_string(column.type) or column.null_count else ()
     if not values:
-        found = column.to_numpy(zero_copy_only=False)
-        if found.dtype != np.float64:
-            return found.astype(np.int64)
-        _, ranks = np.unique(found + 0.0, return_inverse=True)  # NaNs are one, and the last
+        plain = column.to_numpy(zero_copy_only=False)
+        if plain.dtype != np.float64:
+            return plain.astype(np.int64)
+        _, ranks = np.unique(plain + 0.0, return_inverse=True)  # NaNs are one, and the last
         return ranks
     keys = [sort_key(_plain_zero(value)) for value in values]
     number = {key: k for k, key in enumerate(sorted(set(keys)))}

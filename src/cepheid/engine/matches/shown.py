@@ -102,7 +102,7 @@ def _pieces(value: pa.Scalar) -> Iterator[str]:
 
 def _plain(value: pa.Scalar) -> str:
     try:
-        found: Any = value.as_py()
+        python_value: Any = value.as_py()
     except (ValueError, OverflowError):  # a time that Python has no value for
         return str(value.cast(pa.string()).as_py())
-    return str(found)
+    return str(python_value)

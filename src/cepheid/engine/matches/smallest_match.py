@@ -34,7 +34,7 @@ class MatchStep:
 
 def smallest_match(
     walk: GraphWalk,
-    found: Sequence[StoredMatch],
+    stored: Sequence[StoredMatch],
     start: int,
     time: int,
     label: Callable[[int], int],
@@ -44,7 +44,7 @@ def smallest_match(
 
     time: of the start, as windows count it. label: the variable of a word; reach: how many variables an end reached.
     """
-    layers = next(_in_order(walk, found, start, time))
+    layers = next(_in_order(walk, stored, start, time))
     if any(len(layer) > 1 for layer in layers):
         _keep_first(layers, label)
     return _words([max(layers[-1], key=lambda step: reach(step.word))], lambda step: step.before[:1])[0]
@@ -52,14 +52,14 @@ def smallest_match(
 
 def matches_in_order(
     walk: GraphWalk,
-    found: Sequence[StoredMatch],
+    stored: Sequence[StoredMatch],
     start: int,
     time: int,
     label: Callable[[int], int],
     reach: Callable[[int], int],
 ) -> Iterator[list[int]]:
     """The words of all matches that start with one event and end with another, in the order of S9."""
-    for layers in _in_order(walk, found, start, time):
+    for layers in _in_order(walk, stored, start, time):
         if all(len(layer) == 1 for layer in layers):
             yield [layer[0].word for layer in layers]
             continue
@@ -67,7 +67,11 @@ def matches_in_order(
         for words in _words(layers[-1], lambda step: step.before):
             labels = [label(word) for word in words]
             shape = tuple(
-                tuple(word >> walk.shift for word, one in zip(words, labels, strict=True) if one == variable)
+                tuple(
+                    word >> walk.shift
+                    for word, bound_variable in zip(words, labels, strict=True)
+                    if bound_variable == variable
+                )
                 for variable in range(max(labels) + 1)
             )
             other = ways.get(shape)
@@ -78,24 +82,24 @@ def matches_in_order(
 
 def _words(last: Sequence[MatchStep], before: Callable[[MatchStep], Sequence[MatchStep]]) -> list[list[int]]:
     """The words of all ways to some last steps."""
-    found: list[list[int]] = []
+    all_words: list[list[int]] = []
     stack = [(step, [step.word]) for step in last]
     while stack:
         step, words = stack.pop()
         if not before(step):
-            found.append(words[::-1])
-        stack += [(one, [*words, one.word]) for one in before(step)]
-    return found
+            all_words.append(words[::-1])
+        stack += [(earlier, [*words, earlier.word]) for earlier in before(step)]
+    return all_words
 
 
-def _in_order(walk: GraphWalk, found: Sequence[StoredMatch], start: int, time: int) -> Iterator[list[list[MatchStep]]]:
+def _in_order(walk: GraphWalk, stored: Sequence[StoredMatch], start: int, time: int) -> Iterator[list[list[MatchStep]]]:
     """The events of each match in order, each with all the ways to bind it; the smallest positions first."""
-    end = found[0].end
-    nodes = walk.below((one.root, time) for one in found)
-    ways = MatchWays(walk, Upwards(walk, nodes), [one for one in found if one.word >= 0], end)
+    end = stored[0].end
+    nodes = walk.below((match.root, time) for match in stored)
+    ways = MatchWays(walk, Upwards(walk, nodes), [match for match in stored if match.word >= 0], end)
     first = [MatchStep(walk.word[node], node) for event, node in walk.starts(nodes) if event == start]
     if start == end:
-        yield [[*first, *(MatchStep(one.word, NIL) for one in found if one.root == NIL)]]
+        yield [[*first, *(MatchStep(match.word, NIL) for match in stored if match.root == NIL)]]
         return
     layers, waiting = [first], [iter(ways.after(first))]
     while waiting:
@@ -134,7 +138,7 @@ class MatchWays:
         walk, event = self.walk, step.word >> self.walk.shift
         stretched = walk.is_stretched(step.word)
         nodes, passed = self.upwards.after(step.node, every=stretched or every)
-        last = [one for one in self.found if one.root in passed]
+        last = [match for match in self.found if match.root in passed]
         if stretched:
             # The event after it is there in any case: bound by the same loop, or by what follows.
             if any(walk.event(node) > event + 1 for node in nodes) or (last and self.end > event + 1):
@@ -142,16 +146,16 @@ class MatchWays:
             nodes = [node for node in nodes if walk.event(node) == event + 1]
             last = last if self.end == event + 1 else []
         yield from (MatchStep(walk.word[node], node) for node in nodes)
-        yield from (MatchStep(one.word, NIL) for one in last)
+        yield from (MatchStep(match.word, NIL) for match in last)
 
 
 def _joined(steps: Sequence[tuple[MatchStep, MatchStep]]) -> list[MatchStep]:
     """Equal steps are one, which can come after several."""
     joined: dict[tuple[int, int], MatchStep] = {}
     for step, before in steps:
-        one = joined.setdefault((step.word, step.node), step)
-        if not any(before is other for other in one.before):
-            one.before.append(before)
+        kept = joined.setdefault((step.word, step.node), step)
+        if not any(before is known for known in kept.before):
+            kept.before.append(before)
     return list(joined.values())
 
 
@@ -163,8 +167,8 @@ def _keep_first(layers: list[list[MatchStep]], label: Callable[[int], int]) -> N
         without[-1] = {id(step) for step in layers[-1] if label(step.word) != variable}
         for at in range(len(layers) - 1, 0, -1):
             ends = [step for step in layers[at] if id(step) in without[at]]
-            before = {id(one): one for step in ends for one in step.before}
-            without[at - 1] = {key for key, one in before.items() if label(one.word) != variable}
+            before = {id(earlier): earlier for step in ends for earlier in step.before}
+            without[at - 1] = {key for key, earlier in before.items() if label(earlier.word) != variable}
         for at, layer in enumerate(layers):
             kept = layer if at == 0 else _after(layer, layers[at - 1])
             # Fewer events come first, then earlier ones.
@@ -183,12 +187,12 @@ def _after(layer: Sequence[MatchStep], before: Sequence[MatchStep]) -> list[Matc
     """The steps that can come after some others, and no longer after those that are gone."""
     kept = {id(step) for step in before}
     for step in layer:
-        step.before = [one for one in step.before if id(one) in kept]
+        step.before = [earlier for earlier in step.before if id(earlier) in kept]
     return [step for step in layer if step.before]
 
 
 def _prune(layers: list[list[MatchStep]]) -> None:
     """Steps that no longer lead to the end are gone."""
     for at in range(len(layers) - 1, 0, -1):
-        needed = {id(one) for step in layers[at] for one in step.before}
+        needed = {id(earlier) for step in layers[at] for earlier in step.before}
         layers[at - 1] = [step for step in layers[at - 1] if id(step) in needed]

@@ -11,7 +11,7 @@ from cepheid.kernel.compile import run_on_arrays
 
 
 class Standing:
-    """Matches by the numbers of their events. Those that are taken back are only marked until there are many."""
+    """Matches by the numbers of their events. Retracted ones are only marked until there are many."""
 
     def __init__(self) -> None:
         self._begin()
@@ -25,7 +25,7 @@ class Standing:
 
     @property
     def all(self) -> MatchTable:
-        """All of them, also those that were taken back."""
+        """All of them, also retracted ones."""
         arrays = self._rows.all, self._variables.all, self._offsets.all, self._reached.all
         return MatchTable(*arrays, self._reaches)
 
@@ -36,12 +36,12 @@ class Standing:
 
     @property
     def nbytes(self) -> int:
-        """How much they take."""
+        """How many bytes its arrays take."""
         arrays = self._rows, self._variables, self._offsets, self._reached, self._alive
         return sum(array.nbytes for array in arrays)
 
     def replace(
-        self, found: MatchTable, changed: np.ndarray, there: np.ndarray, *, native: bool
+        self, matched: MatchTable, changed: np.ndarray, there: np.ndarray, *, native: bool
     ) -> tuple[MatchTable, MatchTable]:
         """Put matches in the place of those that ended where something changed; which are gone, and which are new.
 
@@ -51,32 +51,37 @@ class Standing:
         old, count = self.all, self._alive.size
         changed, there = changed.view(np.uint8), there.view(np.uint8)
         chosen = np.empty(count + 1, np.uint32)
-        given = old.rows, old.offsets, self._alive.all, count, changed, there, chosen
-        affected = run_on_arrays("affected_matches", *given, native=native)
-        table, added = np.empty(rounded(2 * affected), np.uint32), np.empty(len(found) + 1, np.uint32)
-        sides = _arrays(old), (chosen, affected), _arrays(found), (len(found), changed, table, len(table) - 1, added)
-        gone = run_on_arrays("different_matches", *(one for side in sides for one in side), native=native)
+        stored = old.rows, old.offsets, self._alive.all, count, changed, there, chosen
+        affected = run_on_arrays("affected_matches", *stored, native=native)
+        table, added = np.empty(rounded(2 * affected), np.uint32), np.empty(len(matched) + 1, np.uint32)
+        sides = (
+            _arrays(old),
+            (chosen, affected),
+            _arrays(matched),
+            (len(matched), changed, table, len(table) - 1, added),
+        )
+        gone = run_on_arrays("different_matches", *(argument for side in sides for argument in side), native=native)
         self._alive.all[chosen[:gone]] = 0
         self._dead += gone
-        return _some(old, chosen[:gone], native), _some(found, added[1 : int(added[0]) + 1], native)
+        return _some(old, chosen[:gone], native), _some(matched, added[1 : int(added[0]) + 1], native)
 
-    def add(self, found: MatchTable) -> None:
-        """Others stand."""
-        if not len(found):
+    def add(self, matched: MatchTable) -> None:
+        """Put matches behind those that stand, which end earlier."""
+        if not len(matched):
             return
         if 2 * self._dead > self._alive.size:
             self.keep(self._alive.all.astype(bool))
-        self._reaches = found.reaches
-        self._offsets.add(found.offsets[1:] + self._rows.size)
-        self._rows.add(found.rows)
-        self._variables.add(found.variables)
-        self._reached.add(found.reached)
-        self._alive.add(np.ones(len(found), np.uint8))
+        self._reaches = matched.reaches
+        self._offsets.add(matched.offsets[1:] + self._rows.size)
+        self._rows.add(matched.rows)
+        self._variables.add(matched.variables)
+        self._reached.add(matched.reached)
+        self._alive.add(np.ones(len(matched), np.uint8))
 
     def keep(self, wanted: np.ndarray) -> None:
         """Keep some of those that stand, given by a flag for each."""
         kept = self.all.take(np.flatnonzero(wanted & self.alive))
-        self._begin()  # whoever was told of the others has the arrays as they are
+        self._begin()  # those who read the others have the arrays as they are
         self.add(kept)
 
     def renumber(self, number: np.ndarray) -> None:
@@ -84,15 +89,15 @@ class Standing:
         self._rows.all[:] = number[self._rows.all]
 
 
-def _arrays(found: MatchTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return found.rows.astype(np.int32, copy=False), found.variables.astype(np.int16, copy=False), found.offsets
+def _arrays(matched: MatchTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return matched.rows.astype(np.int32, copy=False), matched.variables.astype(np.int16, copy=False), matched.offsets
 
 
-def _some(found: MatchTable, places: np.ndarray, native: bool) -> MatchTable:
+def _some(matched: MatchTable, places: np.ndarray, native: bool) -> MatchTable:
     """Some matches of a table."""
-    if not len(places) or len(places) == len(found):
-        return found if len(places) else NONE
-    count, events = len(places), int((found.offsets[places + 1] - found.offsets[places]).sum())
+    if not len(places) or len(places) == len(matched):
+        return matched if len(places) else NONE
+    count, events = len(places), int((matched.offsets[places + 1] - matched.offsets[places]).sum())
     made = np.empty(events, np.int32), np.empty(events, np.int16), np.empty(count + 1, np.int64)
-    run_on_arrays("copy_matches", *_arrays(found), places, count, *made, native=native)
-    return MatchTable(*made, found.reached[places], found.reaches)
+    run_on_arrays("copy_matches", *_arrays(matched), places, count, *made, native=native)
+    return MatchTable(*made, matched.reached[places], matched.reaches)

@@ -35,10 +35,10 @@ _BEYOND = 6  # how many times as long as the matches take an absence is drawn
 _NUMBERS = (Kind.INT, Kind.FLOAT, Kind.DECIMAL)
 
 
-def make_timeline(query: Runnable, table: pa.Table, found: MatchTable, title: str, value: str | bool) -> Timeline:
+def make_timeline(query: Runnable, table: pa.Table, matched: MatchTable, title: str, value: str | bool) -> Timeline:
     """A time line of some matches. value: the number that is drawn as a line; True: the one that the query compares."""
     column = chosen_value(query, value)
-    maker = _Maker(query, table, found, column)
+    maker = _Maker(query, table, matched, column)
     return Timeline(title, scale_of(query.schema), tuple(maker.lanes()), column, tuple(maker.notes))
 
 
@@ -87,20 +87,20 @@ def _keys(query: Runnable) -> tuple[str, ...]:
 class _Maker:
     """What is looked up while a time line is made."""
 
-    def __init__(self, query: Runnable, table: pa.Table, found: MatchTable, value: str | None) -> None:
-        self.query, self.table, self.found, self.value = query, table, found, value
+    def __init__(self, query: Runnable, table: pa.Table, matched: MatchTable, value: str | None) -> None:
+        self.query, self.table, self.found, self.value = query, table, matched, value
         self.times: np.ndarray = ticks_of(table.column(query.schema.roles.time))
         self.names = [component.variable for component in query.positive]
         arrays = [component.array for component in query.positive]
         self.arrays = {name for name, array in zip(self.names, arrays, strict=True) if array}
         self.notes: list[str] = []
-        columns = found.columns(len(query.positive) or 1)
+        columns = matched.columns(len(query.positive) or 1)
         starts, ends = (ticks_of(pa.chunked_array([times])) for times in write_times(query.schema, table, columns))
         self.starts, self.ends = starts.tolist(), ends.tolist()
         keys = _keys(query)
         self.keys = keys if not query.made and all(key in table.column_names for key in keys) else ()
         self.orders: dict[tuple[Any, ...], Any] = {}  # the rows of lanes that windows of events count
-        self.numbered: frozenset[str] | None = None  # the types whose events have the number that is drawn
+        self.with_number: frozenset[str] | None = None  # the types whose events have the number that is drawn
 
     def lanes(self) -> Iterator[Lane]:
         if not len(self.found):
@@ -110,7 +110,7 @@ class _Maker:
             yield from (Lane(f"result {band.number + 1}", bands=(band,)) for band in bands)
             return
         near = self.near(bands)
-        self.numbered = self.types_with_numbers(near)
+        self.with_number = self.types_with_numbers(near)
         owners = [self.key(int(row)) for row in self.found.first]
         for key in self.shown_keys(near, owners):
             rows = near if not self.keys else near[self.of_key(near, key, self.keys)]
@@ -124,13 +124,13 @@ class _Maker:
         place = slice(int(self.found.offsets[number]), int(self.found.offsets[number + 1]))
         rows, variables = self.found.rows[place].tolist(), self.found.variables[place].tolist()
         start, end = self.starts[number], self.ends[number]
-        told = f"match {number + 1}: {self.shown_time(start)} to {self.shown_time(end)}"
+        tooltip = f"match {number + 1}: {self.shown_time(start)} to {self.shown_time(end)}"
         if self.query.made:
-            return Band(number, start, end, (), (), told + " " + one_row(self.table.slice(rows[0], 1)))
+            return Band(number, start, end, (), (), tooltip + " " + one_row(self.table.slice(rows[0], 1)))
         names = [self.names[variable] for variable in variables]
         times = [int(self.times[row]) for row in rows]
         points = tuple(self.points(rows, names, number))
-        return Band(number, start, end, points, self.absent(names, times, (start, end), rows), told)
+        return Band(number, start, end, points, self.absent(names, times, (start, end), rows), tooltip)
 
     def points(self, rows: Sequence[int], names: Sequence[str], number: int) -> Iterator[Point]:
         """The events of a match, each with its variable; of very many, some."""
@@ -147,9 +147,9 @@ class _Maker:
 
     def point(self, row: int, label: str, *, each: bool = False) -> Point:
         value = None if self.value is None else self.table.column(self.value)[row].as_py()
-        told = one_row(self.table.slice(row, 1))
+        described = one_row(self.table.slice(row, 1))
         number = None if value is None else float(value)
-        return Point(int(self.times[row]), label, number, f"{label} {told}", each)
+        return Point(int(self.times[row]), label, number, f"{label} {described}", each)
 
     def absent(
         self, names: Sequence[str], times: Sequence[int], bounds: tuple[int, int], rows: Sequence[int]
@@ -217,7 +217,7 @@ class _Maker:
         for name, value in zip(names, key, strict=True):
             column = self.table.column(name).take(from_numpy(near))
             if pa.types.is_nested(column.type) or pa.types.is_dictionary(column.type):
-                mine &= np.array([_plain(one) == value for one in column], bool)
+                mine &= np.array([_plain(cell) == value for cell in column], bool)
             elif value is None:
                 mine &= column.is_null().to_numpy()
             else:
@@ -236,7 +236,7 @@ class _Maker:
         return tuple(self.other(row, str(name or "")) for row, name in zip(kept.tolist(), types, strict=True))
 
     def other(self, row: int, name: str) -> Point:
-        aside = self.numbered is not None and name not in self.numbered
+        aside = self.with_number is not None and name not in self.with_number
         return replace(self.point(row, name), aside=aside)
 
     def types_with_numbers(self, rows: np.ndarray) -> frozenset[str] | None:
@@ -261,10 +261,10 @@ def _spread(count: int, most: int) -> list[int]:
 def _plain(value: pa.Scalar) -> Any:
     """A value that can be compared; lists and structs as text."""
     try:
-        found = value.as_py()
+        python_value = value.as_py()
     except (ValueError, OverflowError):
         return str(value)
-    return found if not isinstance(found, list | dict) else str(found)
+    return python_value if not isinstance(python_value, list | dict) else str(python_value)
 
 
 def _shown(value: str | float | None) -> str:

@@ -1,6 +1,6 @@
 """The plans that a query could be run by. `CANDIDATES` is the list of their makers; no other place makes a plan.
 
-Each maker looks at one question and gives candidates, or says why it has none. It neither estimates nor chooses: that
+Each maker looks at one question and makes candidates, or says why it has none. It neither estimates nor chooses: that
 is the driver's part (`decision.py`). Where nothing is known of the stream, the first candidate is the one to take.
 """
 
@@ -62,7 +62,7 @@ _ON_A_KERNEL = "a kernel runs the automaton"
 
 
 def automaton(question: Question) -> Iterator[Candidate | NoCandidate]:
-    """Runs, on a kernel."""
+    """The candidate that follows runs on a kernel, or the reason why none can."""
     if question.compiled.why_interpreted:
         yield NoCandidate(PlanKind.AUTOMATON, question.compiled.why_interpreted)
     else:
@@ -131,10 +131,10 @@ def split_by_one_attribute(question: Question) -> Iterator[Candidate | NoCandida
                 yield NoCandidate(PlanKind.STACKS, join)
                 continue
             for maker in (last_first, every_order, promising_orders, tree):
-                for found in maker(replace(question, join=join)):
-                    if isinstance(found, Candidate):
-                        found = replace(found, plan=replace(found.plan, partition=(attribute,)))
-                    yield found
+                for candidate in maker(replace(question, join=join)):
+                    if isinstance(candidate, Candidate):
+                        candidate = replace(candidate, plan=replace(candidate.plan, partition=(attribute,)))
+                    yield candidate
 
 
 def interpreter(question: Question) -> Iterator[Candidate | NoCandidate]:

@@ -84,11 +84,11 @@ class CompiledQuery:
 
     @cached_property
     def tried(self) -> CompiledQuery | None:
-        """The same query with runs that test HAVING, where they may be too many: to be given up if they are."""
+        """The same query with runs that test HAVING, where they may be too many: discarded if they are."""
         if self.tries or not self.merge or self._folding is not Folding.TRIED:
             return None
-        found = CompiledQuery(self.query, tries=True)
-        return found if found.tests_having else None
+        tried = CompiledQuery(self.query, tries=True)
+        return tried if tried.tests_having else None
 
     @property
     def lasting(self) -> CompiledQuery:
@@ -100,21 +100,21 @@ class CompiledQuery:
     def retimed(self, settled: TrackedAutomaton) -> CompiledQuery:
         """The same code for arcs that come and go at other times, or with other constants."""
         arcs = TimedArcs(settled.members, settled.shapes)
-        found = copy(self)
-        found.query = self.query.with_parts(body=replace(automaton_in(self.query), arcs=arcs))
-        found._flattened = self._flattened.retimed(settled)
-        found._lasting = None if self._lasting is None else self._lasting.retimed(settled)
-        return found
+        compiled = copy(self)
+        compiled.query = self.query.with_parts(body=replace(automaton_in(self.query), arcs=arcs))
+        compiled._flattened = self._flattened.retimed(settled)
+        compiled._lasting = None if self._lasting is None else self._lasting.retimed(settled)
+        return compiled
 
     def with_constants(self, query: Runnable) -> CompiledQuery:
         """What runs a query that differs in constants only; it has no kernels yet.
 
         The automaton stays, for what it says of runs. Before code is made of it, it is built anew.
         """
-        found = CompiledQuery(query, merge=self.merge)
-        found._built = self._built
-        found._borrowed = True
-        return found
+        compiled = CompiledQuery(query, merge=self.merge)
+        compiled._built = self._built
+        compiled._borrowed = True
+        return compiled
 
     def _generates(self) -> None:
         """Before code is generated from the automaton."""
@@ -130,7 +130,7 @@ class CompiledQuery:
 
     @property
     def tracked(self) -> Mapping[frozenset[str], ScanKernel]:
-        """Likewise, those that go over parts of partitions again."""
+        """The kernels of scans that replay parts of partitions."""
         return self._tracked
 
     @property
@@ -177,15 +177,15 @@ class CompiledQuery:
         """The automaton, or the reason why no kernel can run it; and whether it tests HAVING."""
         if self._folds_having:
             with suppress(NotNative):
-                found = build(self.flat, having=True)
-                check_scan(found)
-                return found, True
+                automaton = build(self.flat, having=True)
+                check_scan(automaton)
+                return automaton, True
         try:
-            found = build(self.flat, lasting=self.lasts)
-            check_scan(found)
+            automaton = build(self.flat, lasting=self.lasts)
+            check_scan(automaton)
         except NotNative as reason:
             return str(reason), False
-        return found, False
+        return automaton, False
 
     @property
     def _automaton(self) -> RegisterAutomaton | str:
@@ -269,11 +269,11 @@ class CompiledQuery:
     def _join(self) -> Join | str:
         """The join, or the reason why the query is not one."""
         try:
-            found = make_join(self.flat)
-            check_join(found)
+            join = make_join(self.flat)
+            check_join(join)
         except (NotJoined, NotNative) as reason:
             return str(reason)
-        return found
+        return join
 
     @property
     def join(self) -> Join:
@@ -297,9 +297,9 @@ class CompiledQuery:
             return self.join
         if choice.late:
             return make_join(self.flat, choice.partition, late=True)
-        found = self.split(choice.partition)
-        assert isinstance(found, Join), found  # else it would not have been a candidate
-        return found
+        split_join = self.split(choice.partition)
+        assert isinstance(split_join, Join), split_join  # else it would not have been a candidate
+        return split_join
 
     def split(self, partition: tuple[str, ...]) -> Join | str:
         """The join whose stream some attributes split, or why no kernel can compare the others."""
@@ -323,8 +323,8 @@ class CompiledQuery:
         """The arrays of an earlier run that had the same stacks."""
         if not self.spare_stacks:
             return None
-        found = self.spare_stacks.pop()
-        return found if found.kernel.select.state == kernel.select.state else None
+        stack = self.spare_stacks.pop()
+        return stack if stack.kernel.select.state == kernel.select.state else None
 
     def take_back_stack(self, state: StackState) -> None:
         """A run has done with its arrays."""

@@ -31,7 +31,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Considered:
-    """What the makers gave for a question, checked."""
+    """What the makers answered to a question, checked."""
 
     candidates: tuple[Candidate, ...]
     refusals: tuple[NoCandidate, ...]
@@ -56,10 +56,10 @@ class Considered:
 
 def consider(question: Question, makers: Sequence[Maker] = CANDIDATES) -> Considered:
     """All candidates for a question, each of them valid, and why others are none."""
-    found = [one for maker in makers for one in maker(question)]
-    candidates = tuple(one for one in found if isinstance(one, Candidate))
+    answers = [answer for maker in makers for answer in maker(question)]
+    candidates = tuple(answer for answer in answers if isinstance(answer, Candidate))
     check_candidates(question, candidates)
-    considered = Considered(candidates, tuple(one for one in found if isinstance(one, NoCandidate)))
+    considered = Considered(candidates, tuple(answer for answer in answers if isinstance(answer, NoCandidate)))
     if not considered.named(question.asked) and not considered.why_not(question.asked.way):
         raise InvalidCandidate(question.asked, "is neither a candidate nor refused")
     return considered
@@ -85,27 +85,35 @@ def decide(question: Question, makers: Sequence[Maker] = CANDIDATES) -> Decision
     if asked != AUTO:
         reason = f"as was asked for; auto would take {choice.label}"
         wanted = {candidate.plan for candidate in named}
-        best = next(one.plan for one in estimates if one.plan in wanted)
+        best = next(candidate_.plan for candidate_ in estimates if candidate_.plan in wanted)
         choice = replace(asked, partition=best.partition)
-    joined = next(one.join for one in considered.candidates if one.join and one.plan.partition == choice.partition)
+    joined = next(
+        candidate_.join
+        for candidate_ in considered.candidates
+        if candidate_.join and candidate_.plan.partition == choice.partition
+    )
     return Decision(choice, reason, tuple(estimates), sample.of(joined))
 
 
 def estimate(candidates: Sequence[Candidate], sample: StreamSample) -> list[Estimate]:
     """What each candidate is expected to cost, the one to be preferred first."""
-    joins = {one.plan.partition: one.join for one in candidates if one.join is not None}
+    joins = {candidate_.plan.partition: candidate_.join for candidate_ in candidates if candidate_.join is not None}
     costs = {partition: Costs(join, sample.of(join)) for partition, join in joins.items()}
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     for partition, cost in costs.items():
-        plans = [one.plan for one in candidates if one.join is not None and one.plan.partition == partition]
+        plans = [
+            candidate_.plan
+            for candidate_ in candidates
+            if candidate_.join is not None and candidate_.plan.partition == partition
+        ]
         chains = [cost.chain(plan) for plan in plans if plan.way is not PlanKind.TREE]
-        found += chains
-        found += [cost.tree(plan, chains) for plan in plans if plan.way is PlanKind.TREE]
-    runs = [one for one in candidates if one.join is None]
-    found += [costs[None].runs(one.plan, interpreted=one.interpreted) for one in runs]
-    for one in found:
-        check_estimate(one)
-    return sorted(found, key=lambda one: one.nanoseconds * PREFERENCE.get(one.plan.way, 1.0))
+        estimates += chains
+        estimates += [cost.tree(plan, chains) for plan in plans if plan.way is PlanKind.TREE]
+    runs = [candidate_ for candidate_ in candidates if candidate_.join is None]
+    estimates += [costs[None].runs(candidate_.plan, interpreted=candidate_.interpreted) for candidate_ in runs]
+    for candidate_ in estimates:
+        check_estimate(candidate_)
+    return sorted(estimates, key=lambda candidate_: candidate_.nanoseconds * PREFERENCE.get(candidate_.plan.way, 1.0))
 
 
 def _decide_unseen(asked: PlanSpec, considered: Considered) -> Decision:
@@ -119,20 +127,20 @@ def _decide_unseen(asked: PlanSpec, considered: Considered) -> Decision:
 
 
 def _why_interpreted(considered: Considered) -> str:
-    return next(one.why for one in considered.candidates if one.interpreted)
+    return next(candidate.why for candidate in considered.candidates if candidate.interpreted)
 
 
 def _choose(estimates: Sequence[Estimate], statistics: Statistics, *, counts: bool) -> tuple[PlanSpec, str]:
     """What `auto` takes, and why. `counts`: whether runs can be kept together and counted without being made."""
     best = estimates[0]
     total = best.matches * statistics.events
-    runs = next(one for one in estimates if not one.plan.joins)
+    runs = next(estimate_ for estimate_ in estimates if not estimate_.plan.joins)
     cheap = runs.nanoseconds - runs.making <= DEARER * best.nanoseconds
     if total > MUCH and best.plan.joins and counts and cheap:
         return AUTOMATON, f"about {total:,.0f} matches are expected: runs keep them together, and count them unmade"
     if statistics.varies and best.plan.joins:
         return TREE, "different components are the rare one at different times"
-    best = next(one for one in estimates if one.plan.way is not PlanKind.TREE)
-    second = next(one for one in estimates if one.plan.joins != best.plan.joins)
+    best = next(estimate_ for estimate_ in estimates if estimate_.plan.way is not PlanKind.TREE)
+    second = next(estimate_ for estimate_ in estimates if estimate_.plan.joins != best.plan.joins)
     times = second.nanoseconds / max(best.nanoseconds, 1e-9)
     return best.plan, f"{times:,.1f} times less work expected than by {second.plan}"

@@ -62,15 +62,15 @@ class Flattened:
 
     def retimed(self, settled: TrackedAutomaton) -> Flattened:
         """The same code where arcs come and go at other times, or with other constants."""
-        found = copy(self)
-        found.derived, found.settled = {**self.derived, **settled.columns}, settled
-        return found
+        flattened = copy(self)
+        flattened.derived, flattened.settled = {**self.derived, **settled.columns}, settled
+        return flattened
 
     def _with_columns(self, placement: Placement, having: ex.Expression | None = None) -> Runnable:
         schema, roles = self.original.schema, self.original.schema.roles
         types = roles.types and {
-            name: (*given, *(new for new, column in self.derived.items() if self._has(name, column)))
-            for name, given in roles.types.items()
+            name: (*of_type, *(new for new, column in self.derived.items() if self._has(name, column)))
+            for name, of_type in roles.types.items()
         }
         columns = {**schema.columns, **{name: column.type for name, column in self.derived.items()}}
         wider = replace(schema, columns=columns, roles=replace(roles, types=types), parts={})
@@ -150,19 +150,19 @@ class Flattened:
     def _read(self, node: ex.Expression) -> ex.Expression | None:
         if not isinstance(node, ex.Field | ex.Element):
             return None
-        found = _steps(node, self.original)
-        if found is None:
+        column_and_steps = _steps(node, self.original)
+        if column_and_steps is None:
             return None
-        attribute, steps = found
+        attribute, steps = column_and_steps
         return self._column(node, attribute, self.original, steps)
 
     # What is computed.
 
     def _computed(self, condition: ex.Expression) -> ex.Expression:
-        found = uses(condition)
-        counted = any(use.whole or use.counts for use in found)
-        alone = len({(use.variable, use.index) for use in found}) == 1 and not counted
-        if alone and found[0].index in _ALONE:
+        uses_ = uses(condition)
+        counted = any(use.whole or use.counts for use in uses_)
+        alone = len({(use.variable, use.index) for use in uses_}) == 1 and not counted
+        if alone and uses_[0].index in _ALONE:
             return condition
         return self._columns_in(condition, sure=not counted)
 
@@ -174,10 +174,10 @@ class Flattened:
         if not isinstance(node, _HEADS) or not all(self._is_part(part) for part in walk(node)):
             return None
         read = _attributes(node)
-        one = len({(attribute.variable, attribute.index) for attribute in read}) == 1
-        if one and not _is_strict(node) and not _is_there(read[0].index, sure):
+        of_one_event = len({(attribute.variable, attribute.index) for attribute in read}) == 1
+        if of_one_event and not _is_strict(node) and not _is_there(read[0].index, sure):
             return None  # of an event that is not there, a function that sees NULL still has a value
-        if not one or not _needs_column(node) or self._of_paths.typer.check(node)[1].kind not in _HELD:
+        if not of_one_event or not _needs_column(node) or self._of_paths.typer.check(node)[1].kind not in _HELD:
             return None
         return self._column(node, read[0], self._of_paths)
 
@@ -244,10 +244,10 @@ def _steps(node: ex.Expression, query: Runnable) -> tuple[ex.Attribute, tuple[St
         case ex.Attribute():
             return node, ()
         case ex.Field(operand=operand, name=name):
-            found = _steps(operand, query)
-            return found and (found[0], (*found[1], name))
+            column_and_steps = _steps(operand, query)
+            return column_and_steps and (column_and_steps[0], (*column_and_steps[1], name))
         case ex.Element(operand=operand, index=ex.Literal(value=int(index))):
-            found = _steps(operand, query)
+            column_and_steps = _steps(operand, query)
             is_map = key_type(query.typer.check(operand)[1]) is not None
-            return None if found is None or is_map else (found[0], (*found[1], index))
+            return None if column_and_steps is None or is_map else (column_and_steps[0], (*column_and_steps[1], index))
     return None

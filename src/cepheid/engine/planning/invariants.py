@@ -13,7 +13,7 @@ from cepheid.plan.spec import PlanKind, PlanSpec, identity
 
 
 class InvalidCandidate(Exception):  # noqa: N818  a mistake of a maker, which no user can make
-    """A candidate that would give other matches, or that can't be compared with the others."""
+    """A candidate that would emit other matches, or that can't be compared with the others."""
 
     def __init__(self, plan: PlanSpec, fault: str) -> None:
         super().__init__(f"candidate {plan.label}: {fault}")

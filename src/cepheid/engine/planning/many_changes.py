@@ -35,13 +35,13 @@ class ReadLog:
     def timed(self, bound: BoundAutomaton) -> BoundAutomaton | None:
         """The automaton with all arcs, of one that is bound with one for each form; None if a mark is not there."""
         shapes: dict[Hashable, int] = {}
-        found = [(arc, shapes.setdefault(shape_of(arc), len(shapes))) for arc in bound.arcs]
-        own, forms = found[: self.own], found[self.own :]
+        arcs = [(arc, shapes.setdefault(shape_of(arc), len(shapes))) for arc in bound.arcs]
+        original, forms = arcs[: self.own], arcs[self.own :]
         fills = [_filling(arc, marks) for (arc, _), marks in zip(forms, self.marks, strict=True)]
         lives = list(zip(self.since, self.until, strict=True))
         members = [
             replace(member_of(arc, shape), since=since, until=until)
-            for (arc, shape), (since, until) in zip(own, lives, strict=False)
+            for (arc, shape), (since, until) in zip(original, lives, strict=False)
         ]
         known = zip(self.forms, self.numbers, self.names, lives[self.own :], strict=True)
         for form, numbers, name, (since, until) in known:
@@ -54,7 +54,7 @@ class ReadLog:
 
 def read_log(automaton: AutomatonPattern, changes: Sequence[Change]) -> ReadLog:
     """What changes leave, one after the other; their times are ticks."""
-    found, named = ReadLog(len(automaton.arcs)), NamedArcs()
+    log, named = ReadLog(len(automaton.arcs)), NamedArcs()
     for arc in automaton.arcs:
         named.put(arc.name, arc.since, arc.until)
     forms: dict[Hashable, int] = {}
@@ -67,14 +67,14 @@ def read_log(automaton: AutomatonPattern, changes: Sequence[Change]) -> ReadLog:
         named.add(arc.name, at, until)  # type: ignore[arg-type]
         form = form_of(arc)
         number = forms.setdefault(form.key, len(forms))
-        if number == len(found.added):
-            found.added.append(_only(arc, at))
-            found.marks.append(marked(arc)[1])
-        found.forms.append(number)
-        found.numbers.append(form.numbers)
-        found.names.append(arc.name)
-    found.since, found.until = named.since, named.until
-    return found
+        if number == len(log.added):
+            log.added.append(_only(arc, at))
+            log.marks.append(marked(arc)[1])
+        log.forms.append(number)
+        log.numbers.append(form.numbers)
+        log.names.append(arc.name)
+    log.since, log.until = named.since, named.until
+    return log
 
 
 def _only(arc: ArcClause, at: int) -> AddArc:

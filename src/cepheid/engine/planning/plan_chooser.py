@@ -58,7 +58,7 @@ class PlanChooser:
         return self.compiled.query.output is Output.ALL and not self.compiled.query.looks_back
 
     def first(self, batch: Batch | None) -> PlanSpec:
-        """Choose the plan to begin with, from the first events if they are enough to tell."""
+        """Choose the plan to begin with, from the first events if they are enough for an estimate."""
         if batch is not None and (self._codes.once or len(batch) >= ENOUGH):
             self._decision = self._first_decision(batch)
             self._sampled = self._looked = len(batch)
@@ -129,7 +129,7 @@ class PlanChooser:
         table = as_table(joined(self._recent))
         batch = Batch(self._codes, table, ticks(self._codes.schema, table), 0)
         if planned and self._events - self._sampled < AGAIN:
-            # The types alone tell whether it is worth while to sample.
+            # The types alone show whether it is worth while to sample.
             shares = type_shares(self.compiled.join, batch)
             if not moved(self._shares, shares, MOVED):
                 return None

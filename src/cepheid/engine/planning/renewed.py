@@ -30,19 +30,19 @@ def renewed(known: CompiledQuery, query: Runnable) -> CompiledQuery | None:
     literals = _literals(known.query, query)
     if literals is None or known.derived or known.why_interpreted or known.tries or known.lasts:
         return None
-    found = known.with_constants(query)
-    found.use_kernels(
+    compiled = known.with_constants(query)
+    compiled.use_kernels(
         scans=_each(known.scans, literals, _scan),
         tracked=_each(known.tracked, literals, _scan),
         joins=_each(known.joins, literals, _join),
     )
-    return found
+    return compiled
 
 
 def _each(kernels: Mapping[Any, Any], literals: Renewed, renew: Any) -> dict[Any, Any]:
     """Those that can have other constants; the others are generated when they are asked for."""
-    found = {key: renew(kernel, literals) for key, kernel in kernels.items()}
-    return {key: kernel for key, kernel in found.items() if kernel is not None}
+    renewed_kernels = {key: renew(kernel, literals) for key, kernel in kernels.items()}
+    return {key: kernel for key, kernel in renewed_kernels.items() if kernel is not None}
 
 
 def _scan(kernel: ScanKernel, literals: Renewed) -> ScanKernel | None:
@@ -51,7 +51,7 @@ def _scan(kernel: ScanKernel, literals: Renewed) -> ScanKernel | None:
 
 
 def _join(kernel: JoinKernel, literals: Renewed) -> JoinKernel | None:
-    select, construct = (_function(one, literals) for one in (kernel.select, kernel.construct))
+    select, construct = (_function(function, literals) for function in (kernel.select, kernel.construct))
     group = None if kernel.group is None else _function(kernel.group, literals)
     if select is None or construct is None or (group is None) != (kernel.group is None):
         return None
@@ -69,15 +69,15 @@ def _constants(
     """Other arguments; None where a condition is computed beforehand, or a literal is not one of the conditions."""
     if any(isinstance(event.holds, Mask) for event in events):
         return None
-    found = []
+    arguments = []
     for constant in constants:
         if constant.literal is not None:
             pair = literals.get(id(constant.literal))
             if pair is None:
                 return None
             constant = constant.of(pair[1])
-        found.append(constant)
-    return tuple(found)
+        arguments.append(constant)
+    return tuple(arguments)
 
 
 # What differs.
@@ -89,12 +89,16 @@ def _literals(old: Runnable, new: Runnable) -> Renewed | None:
     """The literals of conditions and those in their place; None if queries differ in more than that."""
     if any(getattr(old, name) != getattr(new, name) for name in _SAME):
         return None
-    found: Renewed = {}
+    renewed_literals: Renewed = {}
     before, after = list(_conditions(old.placement)), list(_conditions(new.placement))
     if [place for place, _ in before] != [place for place, _ in after]:
         return None
     pairs = zip(before, after, strict=True)
-    return found if all(_match(one, other, found, free=True) for (_, one), (_, other) in pairs) else None
+    return (
+        renewed_literals
+        if all(_match(old_part, new_part, renewed_literals, free=True) for (_, old_part), (_, new_part) in pairs)
+        else None
+    )
 
 
 def _conditions(placement: Placement) -> Iterator[tuple[object, ex.Expression]]:
@@ -107,29 +111,31 @@ def _conditions(placement: Placement) -> Iterator[tuple[object, ex.Expression]]:
     yield from (("constant", condition) for condition in placement.constant)
 
 
-def _match(one: Any, other: Any, found: Renewed, *, free: bool) -> bool:
+def _match(old_part: Any, new_part: Any, renewed_literals: Renewed, *, free: bool) -> bool:
     """Whether two expressions differ only in constants that are arguments; notes all constants."""
-    if type(one) is not type(other):
+    if type(old_part) is not type(new_part):
         return False
-    if isinstance(one, ex.Literal):
-        known = found.setdefault(id(one), (one, other))[1]
-        return known == other and (_alike(one, other) if free else one == other)
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(_match(a, b, found, free=free) for a, b in zip(one, other, strict=True))
-    if not isinstance(one, ex.Expression):
-        return bool(one == other)
-    below = free and isinstance(one, _NUMBERED)
+    if isinstance(old_part, ex.Literal):
+        known = renewed_literals.setdefault(id(old_part), (old_part, new_part))[1]
+        return known == new_part and (_alike(old_part, new_part) if free else old_part == new_part)
+    if isinstance(old_part, tuple):
+        return len(old_part) == len(new_part) and all(
+            _match(a, b, renewed_literals, free=free) for a, b in zip(old_part, new_part, strict=True)
+        )
+    if not isinstance(old_part, ex.Expression):
+        return bool(old_part == new_part)
+    below = free and isinstance(old_part, _NUMBERED)
     return all(
-        _match(getattr(one, field.name), getattr(other, field.name), found, free=below)
-        for field in fields(one)
+        _match(getattr(old_part, field.name), getattr(new_part, field.name), renewed_literals, free=below)
+        for field in fields(old_part)
         if field.compare
     )
 
 
-def _alike(one: ex.Literal, other: ex.Literal) -> bool:
+def _alike(old_literal: ex.Literal, new_literal: ex.Literal) -> bool:
     """Whether code that has the one as an argument is right for the other: NULL, booleans, zero and NaN shape it."""
-    a, b = one.value, other.value
-    if one.type != other.type or type(a) is not type(b):
+    a, b = old_literal.value, new_literal.value
+    if old_literal.type != new_literal.type or type(a) is not type(b):
         return False
     if a is None or isinstance(a, bool):
         return a == b

@@ -19,7 +19,7 @@ from cepheid.plan.join import Join, Stack
 from cepheid.plan.statistics import Statistics
 
 ENOUGH = 256
-"""Events from which on a sample tells something."""
+"""Events from which on a sample says something."""
 LOOKED_AT = 8_192
 """Events whose types are counted."""
 TRIED, PAIRED, PARTS = 40, 16, 8
@@ -44,7 +44,7 @@ class StreamSample:
 
 
 def take_sample(compiled: CompiledQuery, batch: Batch) -> StreamSample | None:
-    """What a batch tells of its stream; nothing if it is small, or if there are no plans to choose from."""
+    """What a batch shows of its stream; nothing if it is small, or if there are no plans to choose from."""
     if compiled.why_not_joined or len(batch) < ENOUGH:
         return None
     batch.codes.derive(compiled.derived)
@@ -57,17 +57,17 @@ def take_sample(compiled: CompiledQuery, batch: Batch) -> StreamSample | None:
     numbers = _type_numbers(join)
     shares, chosen = [], []
     for stack in join.stacks:
-        own = rows if types is None else rows[_flags(numbers, stack)[types]]
-        shares.append(len(own) / len(rows))
-        chosen.append(own[:: max(1, len(own) // TRIED)][:TRIED])
-    found = _tried(compiled, join, batch, chosen)
-    for x, (tried, passed) in enumerate(found.passed):
+        rows_of_stack = rows if types is None else rows[_flags(numbers, stack)[types]]
+        shares.append(len(rows_of_stack) / len(rows))
+        chosen.append(rows_of_stack[:: max(1, len(rows_of_stack) // TRIED)][:TRIED])
+    trials = _tried(compiled, join, batch, chosen)
+    for x, (tried, passed) in enumerate(trials.passed):
         shares[x] *= (passed + 0.1) / (tried + 0.1) if tried else 1.0
     statistics = Statistics(
         events=n,
         window=_window(compiled.query, batch.times),
         shares=tuple(shares),
-        selectivity=tuple(found.selectivity),
+        selectivity=tuple(trials.selectivity),
         keys={name: _keys(batch.column(name), rows) for name in _key_columns(join)},
         varies=_varies(join, types),
     )
@@ -163,10 +163,13 @@ def _tried(compiled: CompiledQuery, join: Join, batch: Batch, chosen: list[np.nd
     trial = compiled.trial(join, nullable)
     errors: dict[int, CepheidError] = {}
     partitions = some.codes.partitions(join.partitions)
-    events = [reader(one, compiled.flat, partitions, trial.types)(some, errors).tolist() for one in trial.select.events]
+    events = [
+        reader(event_array, compiled.flat, partitions, trial.types)(some, errors).tolist()
+        for event_array in trial.select.events
+    ]
     stored, held = trial.run(
         events, len(index), PAIRED * PAIRED, lambda constants: [c.argument(some.codes.strings.code) for c in constants]
     )
     # Events that were taken for another component were tried too.
-    passed = [(max(len(own), count), count) for own, count in zip(chosen, stored, strict=True)]
-    return _Tried(passed, [(found + 0.5) / (tried + 1) for found, tried in held])
+    passed = [(max(len(tried_rows), count), count) for tried_rows, count in zip(chosen, stored, strict=True)]
+    return _Tried(passed, [(holding + 0.5) / (tried + 1) for holding, tried in held])
