@@ -66,23 +66,26 @@ class SharedStream:
     readers: list[StreamReader] = field(default_factory=list)
 
     @classmethod
-    def of(cls, schema: Schema, functions: Functions | None) -> SharedStream:
+    def of(cls, schema: Schema, functions: Functions | None, *, once: bool = False) -> SharedStream:
         """One without events or readers."""
-        return cls(InputStream(schema, once=False), functions)
+        return cls(InputStream(schema, once=once), functions)
 
     def add(self, reader: StreamReader) -> None:
         """One more reader, whose pipeline reads `stream`."""
+        types = types_in_order([query.query for query in reader.pipeline.readers(EVENTS)])
+        if self.readers:
+            known = self.stream.arrivals.types
+            types = None if types is None or known is None else types | known
+        self.stream.arrivals.types = types
         self.readers.append(reader)
-        self._order()
 
     def remove(self, reader: StreamReader) -> None:
         """A reader goes; what only it needed is dropped when the stream is compacted."""
         self.readers = [other for other in self.readers if other is not reader]
-        self._order()
 
-    def _order(self) -> None:
-        queries = [query.query for reader in self.readers for query in reader.pipeline.readers(EVENTS)]
-        self.stream.arrivals.types = types_in_order(queries)
+    def drop_over(self) -> None:
+        """The same of all readers whose lifetime the watermark has passed."""
+        self.readers = [reader for reader in self.readers if not reader.is_over]
 
     def advance(self, reached: int | None, horizon: int | None = None) -> list[list[Matches]]:
         """The matches of each query of each reader when all events before a time (None: all) are in."""
