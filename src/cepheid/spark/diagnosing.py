@@ -14,9 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.api import Query
-from cepheid.api.diagnosing import read_sample
-from cepheid.api.diagnosing_part import diagnose_part
-from cepheid.api.observed import Observed
+from cepheid.api.hosting import Observed
+from cepheid.api.hosting.diagnoses import diagnose_part, read_sample
 from cepheid.diagnosis.diagnosis import Diagnosis
 from cepheid.diagnosis.facts import Hint
 from cepheid.errors import CepheidWarning

@@ -15,8 +15,7 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cepheid.api.observed import Observed, key_name, smallest_distance
-from cepheid.api.surprises import ENOUGH
+from cepheid.api.hosting import ENOUGH, Observed, key_name, smallest_distance
 from cepheid.errors import CepheidWarning, Place, calling_place
 from cepheid.pattern.tree.uses import uses
 from cepheid.spark.introspect import is_plain_read, sources_read_all, spark_context

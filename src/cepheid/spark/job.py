@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from cepheid.api import Query
-from cepheid.api.options import read_column
+from cepheid.api.hosting import read_column
 from cepheid.engine.session.change_times import in_ticks
 from cepheid.engine.session.delays import spelt_speculation
 from cepheid.engine.session.history import History, Life

@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cepheid.api.observed import Observed, tiny_gap
-from cepheid.api.surprises import ENOUGH
+from cepheid.api.hosting import ENOUGH, Observed, tiny_gap
 from cepheid.engine.encoding.times import ticks
 from cepheid.errors import CepheidError
 from cepheid.spark.introspect import plan_nodes

@@ -6,8 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from cepheid.api import Query
-from cepheid.api.queries import Queries
+from cepheid.api import Queries, Query
 from cepheid.spark.many.stream import pending_many
 from cepheid.spark.stream import pending as pending_of_query
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.observed import TINY, smallest_distance
-from cepheid.api.surprises import ENOUGH
+from cepheid.api.hosting import ENOUGH, TINY, smallest_distance
 from cepheid.engine.encoding.times import ticks
 from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.reports import Channel, TaskReport

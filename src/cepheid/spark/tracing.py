@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 )
 
 from cepheid.api import Query
-from cepheid.api.options import check_limit
+from cepheid.api.hosting import check_limit
 from cepheid.diagnosis.expected import WhyNot
 from cepheid.diagnosis.named_rows import CODE, items_of
 from cepheid.diagnosis.trace import Trace

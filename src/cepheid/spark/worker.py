@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.api import Changes, Matches, Query
-from cepheid.api.matching import How, match_arrivals
+from cepheid.api.hosting import How, match_arrivals
 from cepheid.engine.matches.changes import OP, REMOVED
 from cepheid.engine.session.ahead_session import AheadSession
 from cepheid.engine.session.engines import read_choice

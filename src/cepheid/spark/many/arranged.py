@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api.many.options import SharedOptions
-from cepheid.api.many.read_rules import TEMPLATE, with_parameters
+from cepheid.api.hosting import TEMPLATE, SharedOptions, with_parameters
 from cepheid.engine.many.protocol import constant_column
 from cepheid.engine.many.rules import Rules, RuleSet, Template
 from cepheid.errors import CepheidError

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.many.compared import only
-from cepheid.api.many.session import ManySession
-from cepheid.api.queries import Queries, Rereading
+from cepheid.api import Queries
+from cepheid.api.hosting import ManySession, Rereading, only
 from cepheid.engine.encoding.times import from_ticks
 from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet

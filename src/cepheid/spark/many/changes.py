@@ -15,11 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.many.bound import check_bound
-from cepheid.api.many.compared import only
-from cepheid.api.many.ids import BAD_RULES
-from cepheid.api.many.problems import Problems
-from cepheid.api.queries import Queries
+from cepheid.api import Queries
+from cepheid.api.hosting import BAD_RULES, Problems, check_bound, only
 from cepheid.engine.many.lifetimes import NEVER
 from cepheid.engine.many.rules import TEXT, RuleSet
 from cepheid.engine.session.control import ControlRow, Refused, reason_of

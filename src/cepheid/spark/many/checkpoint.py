@@ -9,8 +9,7 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cepheid.api.many.options import SharedOptions
-from cepheid.api.many.written_rules import read_rule_set
+from cepheid.api.hosting import SharedOptions, read_rule_set
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.stream.snapshot import from_bytes
 from cepheid.errors import UsageError
@@ -22,7 +21,7 @@ from cepheid.spark.stream.checkpoint import CheckpointStore, bucket_states, cont
 from cepheid.spark.worker import Batches
 
 if TYPE_CHECKING:
-    from cepheid.api.queries import Queries
+    from cepheid.api import Queries
 
 
 def stored_stream(spark: SparkSession, checkpoint: str) -> tuple[int, ControlHeader] | None:

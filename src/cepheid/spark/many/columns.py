@@ -7,9 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.api.many.many_matches import QUERY
-from cepheid.api.many.options import SharedOptions
-from cepheid.api.many.read_rules import TEMPLATE, example
+from cepheid.api.hosting import QUERY, TEMPLATE, SharedOptions, example
 from cepheid.engine.many.protocol import RuleMatches
 from cepheid.engine.many.rules import RuleSet, Template
 from cepheid.engine.matches.long_form import EVENTS, events_type

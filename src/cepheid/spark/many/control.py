@@ -9,8 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as st
 
-from cepheid.api.many.read_rules import TEMPLATE
-from cepheid.api.queries import Rereading
+from cepheid.api.hosting import TEMPLATE, Rereading
 from cepheid.engine.many.rules import TEXT
 from cepheid.errors import UsageError, did_you_mean
 from cepheid.spark.many.changes import ACTION, AT

@@ -27,7 +27,7 @@ from cepheid.spark.schemas import collated_columns, events_schema, spark_schema
 from cepheid.spark.slices import slice_by_time
 
 if TYPE_CHECKING:
-    from cepheid.api.queries import Queries
+    from cepheid.api import Queries
 
 
 def make_many_job(df: DataFrame, queries: Queries, options: ManyOptions) -> ManyJob:

@@ -15,7 +15,7 @@ from cepheid.spark.many.split import RuleSplit
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from cepheid.api.queries import Queries
+    from cepheid.api import Queries
 
 
 @dataclass(frozen=True)

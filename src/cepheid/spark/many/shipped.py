@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import SparkFiles
 
-from cepheid.api.many.options import SharedOptions
-from cepheid.api.many.written_rules import read_rule_set, write_rule_set
+from cepheid.api.hosting import SharedOptions, read_rule_set, write_rule_set
 from cepheid.engine.many.rules import RuleSet, Template
 from cepheid.engine.stream.parts import FlatSink
 from cepheid.engine.stream.snapshot import from_bytes, to_bytes

@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.api.many.options import SharedOptions
-from cepheid.api.many.read_rules import example
+from cepheid.api.hosting import SharedOptions, example
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.many.routed.variants import VariedTemplate
 from cepheid.engine.many.rules import Rules, RuleSet, Template

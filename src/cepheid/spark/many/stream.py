@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cepheid.api.many.written_rules import write_rule_set
+from cepheid.api.hosting import write_rule_set
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.rules import RuleSet
 from cepheid.engine.stream.parts import FlatSink
@@ -52,7 +52,7 @@ from cepheid.spark.stream.processor import OUTPUT
 from cepheid.spark.worker import conform
 
 if TYPE_CHECKING:
-    from cepheid.api.queries import Queries
+    from cepheid.api import Queries
 
 DIVISION = "how events are divided"
 """What the state of a stream of many queries depends on besides its rules."""

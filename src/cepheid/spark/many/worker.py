@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from cepheid.api.many.running import many_stream
+from cepheid.api.hosting import many_stream
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.encoding.times import ticks
 from cepheid.engine.many.lifetimes import Lifetimes
