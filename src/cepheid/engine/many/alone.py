@@ -128,7 +128,7 @@ class Alone:
         ends = (reader.lifetime.until for reader in self._rules.values())
         return min([*moments, *(until + 1 for until in ends if until is not None)], default=None)
 
-    def compact(self, now: int) -> int | None:
+    def compact(self, watermark: int) -> int | None:
         """The events that rules share are kept and dropped here."""
         return None
 
