@@ -13,7 +13,7 @@ from cepheid.engine.machines.forms.form import ResultForm
 from cepheid.engine.machines.policy import CompilePolicy, Policy
 from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.scan import Scan, TooManyRuns
-from cepheid.engine.matches.match_table import LazyMatches, MatchTable
+from cepheid.engine.matches.match_table import NONE, LazyMatches, MatchTable
 from cepheid.engine.matches.matches import Matches
 from cepheid.engine.planning.compiled_query import CompiledQuery
 from cepheid.kernel.arrays import Array
@@ -114,6 +114,8 @@ class ScanMachine:
             state.expire(horizon if watermark is None else watermark)
         if state.ahead is not None:
             state.end_old_runs(self.scan.clock)
+        if watermark is not None and self.form.quiet and not state.matches:
+            return NONE
         return self.form.emit(watermark, rows)
 
     def unsettled(self) -> int | None:

@@ -72,6 +72,7 @@ class StackMachine:
     def _take_kernel(self) -> None:
         """The kernels for the order, and for the columns that have NULLs so far."""
         order = None if self.choice.way is PlanKind.TREE else self.order
+        self._functions: dict[str, Callable[..., int]] = {}  # the kernels as they run, once they were called
         self.kernel: JoinKernel = self.compiled.join_kernel(self.join, self.input.nullable, order)
         # What it reads, and `[attr]`: where that is NULL, an event is in no match.
         self._columns = (*self.kernel.columns, *self.input.partitions.agreed)
@@ -148,13 +149,17 @@ class StackMachine:
         """From plain Python to compiled code, from lists to arrays."""
         if not self.native:
             self.native = True
+            self._functions = {}
             put_aside(self.state, self.output)
             self.state.to_native()
             self.output.to_native()
 
     def _function(self, kernel: Compilable) -> Callable[..., int]:
         """A kernel as it runs, compiled or plain."""
-        return kernel.compiled() if self.native else kernel.as_python()
+        name = kernel.function.name
+        if name not in self._functions:
+            self._functions[name] = kernel.compiled() if self.native else kernel.as_python()
+        return self._functions[name]
 
     # Events.
 

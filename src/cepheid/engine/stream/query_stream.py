@@ -29,6 +29,8 @@ from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
 
 GENERAL = "interpreted"
 """The kind of machine that computes with integers of any size."""
+UNSEEN = 32
+"""Events from which on it is asked whether another plan has become better."""
 UNPLANNED = "adaptive"
 """The kind of a state before the first event, where the plan is to be chosen by that."""
 
@@ -63,6 +65,8 @@ class QueryStream:
         )
 
     def _begin(self, plans: Plans) -> None:
+        self._unseen: list[Batch] = []  # which may decide that another plan is better
+        self._unseen_events = 0
         self._plans, self._chooser = plans, plans.chooser
         if plans.chooser is None:
             self.machine = plans.make(plans.choice)
@@ -91,7 +95,8 @@ class QueryStream:
             self._started(batch).feed(batch)
         self.begun = True
         if self._chooser is not None and self._chooser.considers:
-            self._chooser.see(batch)
+            self._unseen.append(batch)
+            self._unseen_events += len(batch.times)
 
     def settle(self, now: int | None, horizon: int | None = None) -> Matches:
         """The matches that are certain to stand when all events before a time (None: all) are in.
@@ -99,8 +104,8 @@ class QueryStream:
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
         """
         self.base = self.stream.base
-        machine, chooser = self.machine, self._chooser
-        if machine is None or (chooser is not None and chooser.considers):
+        machine = self.machine
+        if machine is None or self._unseen_events >= UNSEEN:
             matches = self.emit(now, horizon)
         else:
             matches = machine.settle(now, self.stream, horizon)
@@ -119,11 +124,20 @@ class QueryStream:
         if machine is None:
             machine = self._started()
         matches = machine.settle(now, self.stream, horizon)
-        if self._chooser is not None and self._chooser.considers and now is not None and not self.stream.is_mixed:
-            better = self._chooser.better()  # stacks are in the order of the whole stream, which a mixed one is not
+        chooser = self._chooser
+        if chooser is not None and now is not None and self._unseen_events >= UNSEEN and not self.stream.is_mixed:
+            self._show_events()
+            better = chooser.better()  # stacks are in the order of the whole stream, which a mixed one is not
             if better is not None:
                 self._switch(better, now)
         return matches
+
+    def _show_events(self) -> None:
+        """Show the chooser the batches since the last time: few of them are not worth a look."""
+        unseen, self._unseen, self._unseen_events = self._unseen, [], 0
+        if self._chooser is not None:
+            for batch in unseen:
+                self._chooser.see(batch)
 
     def _sorted(self, events: Events, matches: MatchTable) -> MatchTable:
         """Sort matches as S9 wants them, where their events did not come in the order of S1."""
@@ -217,6 +231,7 @@ class QueryStream:
                     self.machine = self._plans.make(AUTOMATON)
                 elif not self._switch(AUTOMATON, now):
                     return False
+            self._show_events()
             chooser.considers = False
         return self._started().splits
 
@@ -235,6 +250,7 @@ class QueryStream:
         """The state of the machine, with what its plan was chosen by; nothing before the first event."""
         if self.machine is None:
             return {}, []
+        self._show_events()
         facts, arrays = self.machine.dump()
         return facts if self._chooser is None else {**facts, "planned": self._chooser.dump()}, arrays
 

@@ -43,6 +43,7 @@ class EventForm:
         query, automaton = scan.query, scan.compiled.automaton
         self.rules = OutputRules(query, scan.pieces.report, tested=scan.compiled.tests_having)
         self._collected: list[MatchTable] = []  # matches that were enumerated to make room
+        self.quiet = not self.rules.any
         self._simultaneous = automaton.simultaneous
         # Whether matches may stay in the store until they are chosen or not.
         self._may_choose = self.rules.choice is not None and query.schema.start is None and not self._simultaneous
@@ -86,12 +87,13 @@ class EventForm:
         state = self.scan.state
         if state.matches and not self._chooses_in_store:
             self._collected.append(GraphMatches(self.scan.graph(), self.decoder(), 0).all())
+            self.quiet = False
             state.take_matches()
 
     def collected(self) -> MatchTable:
         """The matches that were enumerated, which are the caller's from then on."""
         matches = concatenate(self._collected) if self._collected else NONE
-        self._collected = []
+        self._collected, self.quiet = [], not self.rules.any
         return matches
 
     # Matches that are certain.
@@ -117,8 +119,8 @@ class EventForm:
             state.take_matches()
         else:
             self.collect()
-            table = arranged(concatenate(self._collected), self._instants(rows)) if self._collected else NONE
-            self._collected = []
+            table = self.collected()
+            table = arranged(table, self._instants(rows)) if len(table) else NONE
         return self.rules.apply(table.moved(-rows.base), rows, watermark, self)
 
     def _choose(self, watermark: int | None, rows: KeptRows) -> MatchTable:

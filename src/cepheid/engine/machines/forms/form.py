@@ -20,6 +20,9 @@ class ResultForm(Protocol):
     splits: bool
     """Whether matches of some partitions may be emitted before earlier ones of others."""
 
+    quiet: bool
+    """Whether there is nothing to emit while the store of the scan has no matches."""
+
     def begin(self, scan: Scan) -> None:
         """Read the matches of a scan that has no events yet."""
 

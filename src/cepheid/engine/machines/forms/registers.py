@@ -40,6 +40,7 @@ class RegisterForm:
         self._slots: Sequence[BoundSlot] = automaton.slots
         self._matches = RegisterMatches(scan.query)
         self._collected: list[MatchTable] = []
+        self.quiet = True
         # Whether a match may come with its last event and once more when its window is over.
         finals = any(arc.target in automaton.finals for arc in automaton.arcs if arc.fires is not Fires.END)
         self._twice = automaton.waits and finals
@@ -52,19 +53,18 @@ class RegisterForm:
         """Read the matches so far."""
         if self.scan.state.matches:
             self._collected.append(self._read())
+            self.quiet = False
             self.scan.state.take_matches()
 
     def enumerated(self) -> MatchTable:
         """The matches so far, as the kernel has found them: not in order, and some of them twice."""
         self.collect()
         matches = concatenate(self._collected) if self._collected else NONE
-        self._collected = []
+        self._collected, self.quiet = [], True
         return matches
 
     def emit(self, watermark: int | None, rows: KeptRows) -> MatchTable:
         """The matches that became certain, given all events before a time (None: all)."""
-        if watermark is not None and not self._collected and not self.scan.state.matches:
-            return NONE
         matches = self.enumerated()
         if watermark is None:
             self.scan.release()

@@ -33,6 +33,7 @@ class ValueForm:
         self.scan = scan
         self._types = algebra.types
         self._collected: list[ScanResults] = []
+        self.quiet = True
         bounds = algebra.automaton.bounds
         limits = [amount_of(bound) for bound in bounds if bound is not None]
         # How many ticks an instance may last, if that is known of every state.
@@ -50,6 +51,7 @@ class ValueForm:
             columns = [self._column(k, type_) for k, type_ in enumerate(self._types)]
             self._collected.append(ScanResults(starts, ends, columns))
             self.scan.state.take_matches()
+            self.quiet = False
 
     @property
     def count(self) -> int:
@@ -58,10 +60,8 @@ class ValueForm:
 
     def emit(self, watermark: int | None, rows: KeptRows) -> MatchTable | Matches:
         """The results so far: an event that is to come ends later."""
-        if watermark is not None and not self._collected and not self.scan.state.matches:
-            return NONE
         self.collect()
-        results, self._collected = self._collected, []
+        results, self._collected, self.quiet = self._collected, [], True
         if watermark is None:
             self.scan.release()
         return once(self.scan.query, joined(results)) if results else NONE
