@@ -11,6 +11,7 @@ import cepheid as cep
 from cepheid.engine.matches import counts
 from cepheid.engine.matches.graph import MatchGraph
 from cepheid.kernel import counting_blocks
+from cepheid.kernel.match_store import MatchArrays, NodeArrays
 
 PATTERNS = ["SEQ(A a, B+ b[], C c)", "SEQ(A+ a[], B b)", "SEQ(A? a, B+ b[], C c)"]
 Outcomes = list[bool]
@@ -82,8 +83,8 @@ def test_a_frontier_that_is_too_large_is_counted_by_nodes(by_blocks: Outcomes) -
     tops[0] = counts.NIL
     n_next, n_alt = np.concatenate([none, later]), np.concatenate([none, tops])
     zeros = np.zeros(2 * starts, np.int64)
-    matches = np.array([2 * starts - 1], np.uint32), zeros[:1], zeros[:1]
-    graph = MatchGraph((zeros, n_next, n_alt, zeros), matches, 1, compiled=True, dense=True)
+    matches = MatchArrays(np.array([2 * starts - 1], np.uint32), zeros[:1], zeros[:1])
+    graph = MatchGraph(NodeArrays(zeros, n_next, n_alt, zeros), matches, 1, compiled=True, dense=True)
     assert counts.count_graph(graph) == starts
     assert by_blocks == [False]
 
@@ -92,6 +93,6 @@ def a_graph(roots: list[int], lows: list[int]) -> MatchGraph:
     """Two starts, at 0 and 1, and what follows both."""
     n_next = np.array([counts.NIL, counts.NIL, 1], np.uint32)
     n_alt = np.array([counts.NIL, counts.NIL, 0], np.uint32)
-    nodes = np.zeros(3, np.int64), n_next, n_alt, np.array([0, 1, 1])
-    matches = np.array(roots, np.uint32), np.zeros(len(roots), np.int64), np.array(lows)
+    nodes = NodeArrays(np.zeros(3, np.int64), n_next, n_alt, np.array([0, 1, 1]))
+    matches = MatchArrays(np.array(roots, np.uint32), np.zeros(len(roots), np.int64), np.array(lows))
     return MatchGraph(nodes, matches, len(roots), compiled=True, dense=True)

@@ -11,6 +11,7 @@ import numpy as np
 from cepheid.engine.matches.graph import MatchGraph
 from cepheid.kernel import counting_blocks
 from cepheid.kernel.compile import library_function
+from cepheid.kernel.match_store import MatchArrays
 from cepheid.kernel.runtime import NIL
 
 
@@ -20,19 +21,19 @@ def count_graph(graph: MatchGraph) -> int:
         by_blocks = _count_by_blocks(graph)
         if by_blocks is not None:
             return by_blocks
-    _, n_next, n_alt, n_max = graph.nodes
-    m_root, _, m_low = graph.matches
+    nodes, matches = graph.nodes, graph.matches
     function = library_function("count_matches", native=graph.compiled)
 
     def make(size: int, dtype: type) -> Any:
         return np.zeros(size, dtype) if graph.compiled else [0] * size
 
-    marks, numbers = make(len(n_next), np.int64), make(len(n_next), np.uint32)
+    marks, numbers = make(len(nodes.next), np.int64), make(len(nodes.next), np.uint32)
     width, rows, sums, done, counted = 1, 1024, 8, 0, 0
     limbs, used, total = make(width * rows, np.int64), make(rows + 1, np.uint32), make(sums, np.int64)
     while done < graph.count:
         arrays = (marks, numbers, limbs, used, width, int(graph.dense), total, rows, len(total))
-        reached = int(function(done, graph.count, n_next, n_alt, n_max, m_root, m_low, *arrays))
+        read = nodes.next, nodes.other, nodes.start, matches.root, matches.low
+        reached = int(function(done, graph.count, *read, *arrays))
         if reached < graph.count:
             if used[0] == 2:  # the sum is full
                 counted += _number(total)
@@ -41,7 +42,7 @@ def count_graph(graph: MatchGraph) -> int:
             else:
                 width, rows = (2 * width, rows) if used[0] == 0 else (width, 4 * rows)
                 limbs, used = make(width * rows, np.int64), make(rows + 1, np.uint32)
-            marks = make(len(n_next), np.int64) if used[0] != 2 else marks
+            marks = make(len(nodes.next), np.int64) if used[0] != 2 else marks
         done = reached
     return counted + _number(total)
 
@@ -51,26 +52,25 @@ def count_some(graph: MatchGraph, seconds: float) -> tuple[int, bool]:
     begin, size, done, counted = time.thread_time(), 1, 0, 0
     while done < graph.count and time.thread_time() - begin < seconds:
         last = min(done + size, graph.count)
-        root, word, low = (column[done:last] for column in graph.matches)
-        counted += count_graph(replace(graph, matches=(root, word, low), count=last - done))
+        some = MatchArrays(*(column[done:last] for column in graph.matches))
+        counted += count_graph(replace(graph, matches=some, count=last - done))
         done, size = last, 2 * size
     return counted, done == graph.count
 
 
 def _windows_overlap(graph: MatchGraph) -> bool:
     """Whether most nodes lie in the windows of several matches, so that it pays to look at each only once."""
-    n_max, (m_root, _, m_low) = graph.nodes[3], graph.matches
+    starts, matches = graph.nodes.start, graph.matches
     some = np.linspace(0, graph.count - 1, min(graph.count, 4)).astype(np.int64)
-    roots = np.where(m_root[some] == NIL, 0, m_root[some])
-    spans = [np.count_nonzero(n_max[: root + 1] >= low) for root, low in zip(roots, m_low[some], strict=True)]
-    return graph.count * sum(map(int, spans)) > 4 * len(n_max) * max(len(spans), 1)
+    roots = np.where(matches.root[some] == NIL, 0, matches.root[some])
+    spans = [np.count_nonzero(starts[: root + 1] >= low) for root, low in zip(roots, matches.low[some], strict=True)]
+    return graph.count * sum(map(int, spans)) > 4 * len(starts) * max(len(spans), 1)
 
 
 def _count_by_blocks(graph: MatchGraph) -> int | None:
     """How many matches a graph of one partition has; None where it cannot be divided into blocks."""
     _, n_next, n_alt, n_max = graph.nodes
-    m_root, _, m_low = graph.matches
-    roots, lows = m_root[: graph.count], m_low[: graph.count]
+    roots, lows = graph.matches.root[: graph.count], graph.matches.low[: graph.count]
     owners = np.flatnonzero(roots != NIL)
     if not len(owners) or (lows[1:] < lows[:-1]).any():
         return None
@@ -91,7 +91,7 @@ def _count_by_blocks(graph: MatchGraph) -> int | None:
     if not library_function("make_blocks", native=True)(nodes, n_next, n_alt, last, slots, *blocks, terms):
         return None
     lengths, values = np.zeros(2 * counting_blocks.FRONT + 1, np.int64), np.empty(counting_blocks.BLOCK, np.int64)
-    matches = (n_next, n_alt, n_max, m_root, m_low, slots)
+    matches = (n_next, n_alt, n_max, graph.matches.root, graph.matches.low, slots)
     width, done, total = 64, 0, np.zeros(0, np.int64)
     while done < graph.count:
         total = np.concatenate([total, np.zeros(width + counting_blocks.SPARE - len(total), np.int64)])

@@ -29,6 +29,7 @@ import numpy as np
 
 from cepheid.engine.matches.match_columns import Ints
 from cepheid.kernel.compile import library_function
+from cepheid.kernel.match_store import MatchArrays, NodeArrays
 
 Part = tuple[Ints, Ints]
 """Words, and where each match begins and ends in them."""
@@ -39,8 +40,8 @@ NOTHING: Part = (np.zeros(0, np.int64), np.zeros(1, np.int64))
 class MatchGraph:
     """A match store and the matches that were found in it."""
 
-    nodes: tuple[Any, Any, Any, Any]  # word, next, alt, max
-    matches: tuple[Any, Any, Any]  # root, word, low
+    nodes: NodeArrays  # `other` and `start` are alt and max above
+    matches: MatchArrays
     count: int
     compiled: bool
     dense: bool = False  # of one partition: all nodes in a window belong together

@@ -144,6 +144,6 @@ class GraphChoice:
 
 
 def _found(graph: MatchGraph, walk: GraphWalk) -> Iterator[StoredMatch]:
-    roots, words, lows = (np.asarray(array[: graph.count]).tolist() for array in graph.matches)
+    roots, words, lows = (np.asarray(column[: graph.count]).tolist() for column in graph.matches)
     for root, word, low in zip(roots, words, lows, strict=True):
         yield StoredMatch(root, word, low, (word if word >= 0 else walk.word[root]) >> graph.shift)

@@ -20,6 +20,7 @@ from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of,
 from cepheid.errors import EvaluationError
 from cepheid.front.runnable import Runnable
 from cepheid.kernel.compile import run_on_arrays
+from cepheid.kernel.match_store import MatchArrays, NodeArrays
 from cepheid.pattern.tree.nodes import Strategy
 
 TOO_MANY = "CEP505"
@@ -211,9 +212,8 @@ class GraphMatches:
                     raise EvaluationError(TOO_MANY, message, too_many(self.decoder))
             self.parts = parts
             if self.done is not None:
-                self.graph = MatchGraph(
-                    ([], [], [], []), ([], [], []), 0, compiled=False
-                )  # another run has its arrays now
+                # Another run has its arrays now.
+                self.graph = MatchGraph(NodeArrays([], [], [], []), MatchArrays([], [], []), 0, compiled=False)
                 self.done()
         return self.parts
 
@@ -254,10 +254,9 @@ class GraphMatches:
                 break
         else:
             return self.decoder.decode(*together(parts), self.base) if parts else NONE
-        g = self.graph
-        copy = [list(a) if isinstance(a, list) else a.copy() for a in (*g.nodes, *g.matches)]
-        nodes, matches = (copy[0], copy[1], copy[2], copy[3]), (copy[4], copy[5], copy[6])
-        return GraphMatches(replace(g, nodes=nodes, matches=matches), self.decoder, self.base)
+        nodes = NodeArrays(*(array.copy() for array in self.graph.nodes))
+        matches = MatchArrays(*(array.copy() for array in self.graph.matches))
+        return GraphMatches(replace(self.graph, nodes=nodes, matches=matches), self.decoder, self.base)
 
     def all(self) -> MatchTable:
         """All of them, or an error that says how many there are."""

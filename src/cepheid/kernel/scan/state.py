@@ -15,6 +15,7 @@ import numpy as np
 from cepheid.kernel.arguments import Extent, StateArray
 from cepheid.kernel.arrays import Array, Pins, as_kind, as_read, longer, nbytes, owned, rounded
 from cepheid.kernel.compile import library_function
+from cepheid.kernel.match_store import MatchArrays, NodeArrays
 from cepheid.kernel.runtime import FAILED, NIL, TESTS
 from cepheid.kernel.scan.kernel import MATCH_ROOM, MATCHES, MERGED, NODE_ROOM, NODES, Pool, ScanKernel
 from cepheid.kernel.scan.variables import BLOCK, ENDED, OVER
@@ -58,6 +59,7 @@ class ScanState:
         self.cells: Array = longer(None, "int64", kernel.cells, 0, native=native)
         self.arrays: dict[str, Array] = {}
         self._fitted: tuple[Any, ...] = ()  # for what the arrays were made
+        self._partition_room = 0
         self._names = [wanted.array.name for wanted in kernel.state]
         self._pins = Pins()
 
@@ -65,7 +67,8 @@ class ScanState:
 
     def fit(self, partitions: int) -> None:
         """Make every array that the kernel asks for, as long as it has to be; what there is stays."""
-        asked = self.kernel, rounded(partitions), *self.room.values(), *self.pool_room.values()
+        self._partition_room = max(self._partition_room, rounded(partitions))  # no array becomes shorter
+        asked = self.kernel, self._partition_room, *self.room.values(), *self.pool_room.values()
         self.partitions = partitions
         if asked == self._fitted:
             return
@@ -91,7 +94,7 @@ class ScanState:
     def _size(self, wanted: StateArray) -> int:
         match wanted.extent:
             case Extent.PARTITIONS:
-                return rounded(self.partitions)
+                return self._partition_room
             case Extent.RUNS:
                 return self.pool_room[wanted.owner]
             case Extent.TABLE:
@@ -195,11 +198,11 @@ class ScanState:
 
     # Matches.
 
-    def store(self) -> tuple[tuple[Array, Array, Array, Array], tuple[Array, Array, Array]]:
+    def store(self) -> tuple[NodeArrays, MatchArrays]:
         """The arrays of the match store: its nodes, and the matches in it."""
         s = self.arrays
-        nodes = s["node_word"], s["node_next"], s["node_other"], s["node_start"]
-        return nodes, (s["match_root"], s["match_word"], s["match_low"])
+        nodes = NodeArrays(s["node_word"], s["node_next"], s["node_other"], s["node_start"])
+        return nodes, MatchArrays(s["match_root"], s["match_word"], s["match_low"])
 
     @property
     def given_fields(self) -> list[str]:
@@ -453,7 +456,7 @@ class ScanState:
             self.arrays[pool.array("partition")] = as_kind(owners, "uint32", native=self.native)
         if self.ahead is not None:
             self.ahead = self.ahead[kept]
-        self._fitted = ()
+        self._fitted, self._partition_room = (), 0
         self.fit(len(kept))
 
     def clear_partitions(self, partitions: np.ndarray) -> None:

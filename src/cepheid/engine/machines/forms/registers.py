@@ -88,11 +88,11 @@ class RegisterForm:
     def _read(self) -> MatchTable:
         starts, owners = self._starts()
         state, shift = self.scan.state, self.scan.kernel.shift
-        nodes, (roots, words, _) = state.store()
+        nodes, matches = state.store()
         count = state.matches
-        last = np.array(words[:count], np.int64)
+        last = np.array(matches.word[:count], np.int64)
         waited = last < 0
-        last[waited] = np.asarray(nodes[0], np.int64)[np.asarray(roots[:count], np.int64)[waited]]
+        last[waited] = np.asarray(nodes.word, np.int64)[np.asarray(matches.root[:count], np.int64)[waited]]
         rows = np.stack([starts >> shift, last[owners] >> shift], axis=1).ravel()
         registers = [self._register(k, slot.type.kind, owners) for k, slot in enumerate(self._slots)]
         return pairs(rows, (*registers, from_numpy(waited[owners])))
