@@ -20,7 +20,7 @@ from cepheid.spark.pushdown.values import Values
 
 EVENTS = 10_000_000
 CONDITIONS = {  # each holds for one event in ten
-    "CAST": "CAST({0}.code AS INT) >= 90",
+    "CAST of a text to INT": "CAST({0}.code AS INT) >= 90",
     "RLIKE": "{0}.text RLIKE '^err'",
     "part of a time": "minute({0}.began) < 6",
     "difference of times": "{0}.ended - {0}.began > INTERVAL '54' MINUTE",
