@@ -173,7 +173,7 @@ class TestStream:
         assert [(row["op"], row["tag"]) for row in sorted(found, key=lambda row: row["op"])] == [("+", 7), ("-", 7)]
         assert len({row["match_id"] for row in found}) == 1
         assert " batch=1 rows=2 matches=0 withdrawn=1 " in result.stderr
-        assert f" 1 match, 1 taken back; changes written to '{tmp_path / 'out'}'\n" in result.stderr
+        assert f" 1 match, 1 retracted; changes written to '{tmp_path / 'out'}'\n" in result.stderr
 
     @pytest.mark.smoke
     def test_control(self, run: Run, tmp_path: Path) -> None:
