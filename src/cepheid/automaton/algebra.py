@@ -74,7 +74,7 @@ class _AlgebraBuilder:
             for number, state in enumerate(automaton.states)
         )
         arcs = tuple(self.arcs(list(given_registers.values())))
-        found = RegisterAutomaton(
+        built = RegisterAutomaton(
             configs=(*(Config(f"state_{k}") for k in range(len(states))), Config("nothing"), Config("result")),
             states=states,
             entries=(*((k,) for k in range(len(states))), (), ()),
@@ -92,7 +92,7 @@ class _AlgebraBuilder:
             simultaneous=True,
             valued=True,
         )
-        return find_live(found, None)
+        return find_live(built, None)
 
     def given(self) -> dict[Register, Register]:
         """What a result has, and what an arc to it assigns: the times, then the attributes."""

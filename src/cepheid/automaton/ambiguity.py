@@ -26,13 +26,13 @@ def is_ambiguous(automaton: RegisterAutomaton) -> bool:
         if pair in seen:
             continue
         seen.add(pair)
-        one, other, parted = pair
-        if one in ends and other in ends and (parted or (one == other and ends[one] > 1)):
+        left, right, parted = pair
+        if left in ends and right in ends and (parted or (left == right and ends[left] > 1)):
             return True
-        for variable, targets in steps.get(one, {}).items():
-            others = steps.get(other, {}).get(variable, [])
+        for variable, targets in steps.get(left, {}).items():
+            others = steps.get(right, {}).get(variable, [])
             for k, first in enumerate(targets):
                 for m, second in enumerate(others):
-                    apart = parted or first != second or (one == other and k != m)
+                    apart = parted or first != second or (left == right and k != m)
                     todo.append((first, second, apart))
     return False

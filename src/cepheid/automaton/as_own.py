@@ -114,16 +114,16 @@ class _TreeWriter:
 
     def useful_configs(self) -> frozenset[int]:
         """Those from which a match can come; all of them can be reached."""
-        found = {exit_.config for exit_ in self.made.exits}
+        useful = {exit_.config for exit_ in self.made.exits}
         while True:
             more = {
                 self.made.states[arc.source].config
                 for arc in self.made.arcs
-                if arc.source is not None and arc.target in found
-            } - found
+                if arc.source is not None and arc.target in useful
+            } - useful
             if not more:
-                return frozenset(found)
-            found |= more
+                return frozenset(useful)
+            useful |= more
 
     def is_useful(self, source: int | None) -> bool:
         return source is None or self.made.states[source].config in self.useful
@@ -131,8 +131,8 @@ class _TreeWriter:
     def kept(self, exits: Iterable[model.Exit]) -> Iterator[Register]:
         """The registers that something reads."""
         needed = frozenset().union(*(self.made.needed[config] for config in self.useful))
-        given = (registers_in(value) for exit_ in exits for value in exit_.gives.values())
-        needed = needed.union(*given)
+        returned = (registers_in(value) for exit_ in exits for value in exit_.gives.values())
+        needed = needed.union(*returned)
         return (register for register in self.made.registers if register in needed)
 
     def arc(self, arc: model.Arc) -> ArcClause:
@@ -160,10 +160,10 @@ class _TreeWriter:
 
     def condition(self, tests: Iterable[ex.Expression]) -> ex.Expression | None:
         """All tests of a fence as one condition."""
-        found: list[ex.Expression] = []
+        tests_written: list[ex.Expression] = []
         for test in map(self.written, tests):
-            found += test.operands if isinstance(test, ex.And) else (test,)
-        return found[0] if len(found) == 1 else ex.And(tuple(found)) if found else None
+            tests_written += test.operands if isinstance(test, ex.And) else (test,)
+        return tests_written[0] if len(tests_written) == 1 else ex.And(tuple(tests_written)) if tests_written else None
 
     def written(self, node: ex.Expression) -> ex.Expression:
         """An expression in the words of the language."""

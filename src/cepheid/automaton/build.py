@@ -194,8 +194,8 @@ class _PatternBuilder:
         for move in self.layout.moves[config.place]:
             if move.target is None:
                 self.exit(number, move)
-        found = [self.state(number, take, others) for take, others in self.waits(config)]
-        self.entries.append(tuple(dict.fromkeys(at for at in found if at is not None)))
+        states = [self.state(number, take, others) for take, others in self.waits(config)]
+        self.entries.append(tuple(dict.fromkeys(at for at in states if at is not None)))
 
     def waits(self, config: _Point) -> Iterator[tuple[Move | None, tuple[Move, ...]]]:
         """After a Kleene event, one wait for take and all ways to proceed; else one for each way to go on.
@@ -310,13 +310,15 @@ class _PatternBuilder:
         """`[attr]` where it does not split the stream: all agree with the first event."""
         for number, same in enumerate(self.query.same):
             type_ = self.query.schema.columns[same.attribute]
-            now = Now(same.attribute, type_)
+            value = Now(same.attribute, type_)
             if begin and same.value is not None:
-                yield self.made(ex.Compare("=", now, same.value), same, variable)
+                yield self.made(ex.Compare("=", value, same.value), same, variable)
             if self.keyed and begin:
-                yield self.made(ex.IsNull(now, negated=True), same, variable)
+                yield self.made(ex.IsNull(value, negated=True), same, variable)
             elif self.keyed:
-                yield self.made(ex.Compare("=", now, self.registers.key(number, same.attribute, type_)), same, variable)
+                yield self.made(
+                    ex.Compare("=", value, self.registers.key(number, same.attribute, type_)), same, variable
+                )
 
     def made(self, condition: ex.Expression, same: ex.SameValue, variable: str) -> Test:
         alone = not any(isinstance(node, Held) for node in walk(condition))
@@ -345,8 +347,8 @@ class _PatternBuilder:
             config = replace(config, reached=config.reached | loop.variables)
             if mark.step in (MarkAction.EXIT, MarkAction.SKIP):
                 sight = Sight(self.query, self.registers, config)
-                found = [sight.test(c) for c in self.query.placement.at_exit.get(mark.number, ())]
-                tests += [test for test in found if test is not None]
+                exit_tests = [sight.test(c) for c in self.query.placement.at_exit.get(mark.number, ())]
+                tests += [test for test in exit_tests if test is not None]
         return config, tests
 
     def next_round(self, config: _Point, number: int) -> _Point:
@@ -407,10 +409,10 @@ class _PatternBuilder:
         """The tests of an absent event, against what a config has bound."""
         variable = self.layout.negations[negation].variable
         sight = Sight(self.query, self.registers, config, variable)
-        found = [sight.test(c) for c in self.query.placement.of_witness.get(negation, ())]
+        witness_tests = [sight.test(c) for c in self.query.placement.of_witness.get(negation, ())]
         begin = config is self.blank
         after = () if begin else self.after_last(variable)
-        return (*self.agreement(variable, begin=begin), *after, *(t for t in found if t is not None))
+        return (*self.agreement(variable, begin=begin), *after, *(t for t in witness_tests if t is not None))
 
     def exit(self, number: int, move: Move) -> None:
         """A match, and what must be absent around it."""
@@ -430,7 +432,7 @@ class _PatternBuilder:
             raise NotNative("an absent event at the end of a repeated group")
         before = [frozenset(self.absent(start, lasting=False)) for start in self.layout.starts]
         leading = tuple(sorted(frozenset().union(*before)))
-        if any(found != set(leading) for found in before):
+        if any(absent_before != set(leading) for absent_before in before):
             raise NotNative("an absent event before some of the ways to begin")
         lasting = bool(absent) and bool(self.query.ahead)
         if absent and not lasting:

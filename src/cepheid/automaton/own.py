@@ -58,11 +58,11 @@ def build_own(query: Runnable, *, lasting: bool = False) -> RegisterAutomaton:
         raise NotNative("TIES SIMULTANEOUS")
     if query.schema.roles.types is not None:
         raise NotNative("declared types")
-    found = _OwnBuilder(query, automaton_in(query)).build()
+    built = _OwnBuilder(query, automaton_in(query)).build()
     if not lasting:
-        return found
-    held = frozenset(register for register in found.registers if not register.name.startswith(_GIVEN))
-    return replace(found, lasting=True, live=(held,) * len(found.states), needed=(held,) * len(found.configs))
+        return built
+    held = frozenset(register for register in built.registers if not register.name.startswith(_GIVEN))
+    return replace(built, lasting=True, live=(held,) * len(built.states), needed=(held,) * len(built.configs))
 
 
 class _OwnBuilder:
@@ -82,19 +82,21 @@ class _OwnBuilder:
         self.initial: Values = {slot.name: slot.initial for slot in own.slots}
 
     def build(self) -> RegisterAutomaton:
-        own = self.own
-        starting = [(way, arc) for way in self.closed(own.start, (), self.initial) for arc in self.leaving(way.target)]
-        reached = dict.fromkeys(arc.target for arc in own.arcs if arc.fires is not Fires.END)
+        bound = self.own
+        starting = [
+            (way, arc) for way in self.closed(bound.start, (), self.initial) for arc in self.leaving(way.target)
+        ]
+        reached = dict.fromkeys(arc.target for arc in bound.arcs if arc.fires is not Fires.END)
         configs = {name: number for number, name in enumerate(reached)}
         states = {name: number for number, name in enumerate(n for n in reached if any(self.leaving(n)))}
-        arcs = [found for way, arc in starting for found in self.arcs(None, way, arc, configs)]
+        arcs = [way_arc for way, arc in starting for way_arc in self.arcs(None, way, arc, configs)]
         for name, number in states.items():
             here = _ArcLead(name, (), self.kept)
-            arcs += [found for arc in self.leaving(name) for found in self.arcs(number, here, arc, configs)]
+            arcs += [way_arc for arc in self.leaving(name) for way_arc in self.arcs(number, here, arc, configs)]
         # Those that wait come first: more may become reachable of the others when arcs are added.
         exits = [exit_ for name in reached for exit_ in self.at_end(name, configs[name])]
-        given = self.result(self.kept)
-        exits += [Exit(configs[name], (), frozenset(), gives=given) for name in own.finals if name in configs]
+        returned = self.result(self.kept)
+        exits += [Exit(configs[name], (), frozenset(), gives=returned) for name in bound.finals if name in configs]
         entries = tuple((states[name],) if name in states else () for name in configs)
         automaton = RegisterAutomaton(
             configs=tuple(Config(name) for name in configs),
@@ -107,12 +109,12 @@ class _OwnBuilder:
             registers=(
                 *self.registers.values(),
                 *self.given.values(),
-                *([self.start] if own.waits else []),
+                *([self.start] if bound.waits else []),
                 *([] if self.end is None else [self.end]),
             ),
             own=True,
         )
-        return find_live(automaton, self.start if own.waits else None)
+        return find_live(automaton, self.start if bound.waits else None)
 
     def leaving(self, state: str) -> Iterator[BoundArc]:
         """The arcs that take an event."""

@@ -54,13 +54,13 @@ class Registers:
 
     def first(self, variable: str, column: str, type_: Type) -> Held:
         """An attribute of the first event of a variable."""
-        now = Now(column, type_)
-        return self._rule((variable, "first", column), f"{variable}_first_{column}", type_, variable, now, None)
+        attribute = Now(column, type_)
+        return self._rule((variable, "first", column), f"{variable}_first_{column}", type_, variable, attribute, None)
 
     def last(self, variable: str, column: str, type_: Type) -> Held:
         """An attribute of the last event of a variable, or of its only one."""
-        now = Now(column, type_)
-        return self._rule((variable, "last", column), f"{variable}_{column}", type_, variable, now, now)
+        attribute = Now(column, type_)
+        return self._rule((variable, "last", column), f"{variable}_{column}", type_, variable, attribute, attribute)
 
     def back(self, variable: str, steps: int, column: str, type_: Type) -> Held:
         """An attribute so many events before the last one of a variable."""
@@ -74,13 +74,13 @@ class Registers:
 
     def nth(self, variable: str, number: int, column: str, type_: Type, *, at_hand: bool) -> ex.Expression:
         """An attribute of the event of a variable with a number, 2 or greater. `at_hand`: it may be the one at hand."""
-        now = Now(column, type_)
+        attribute = Now(column, type_)
         is_it = ex.Compare("=", self.length(variable), Fixed(number - 1, INT))
         held = self._fold(
             (variable, "nth", number, column), f"{variable}_{number}_{column}", type_, variable,
-            lambda _: NOTHING, lambda old: _case(is_it, now, old),
+            lambda _: NOTHING, lambda old: _case(is_it, attribute, old),
         )  # fmt: skip
-        return _case(is_it, now, held) if at_hand else held
+        return _case(is_it, attribute, held) if at_hand else held
 
     def length(self, variable: str) -> Held:
         """How many events a variable has."""
@@ -211,8 +211,8 @@ def _case(condition: ex.Expression, then: ex.Expression, otherwise: ex.Expressio
     return ex.CaseWhen(None, (ex.When(condition, then),), otherwise)
 
 
-def _or(one: ex.Expression, other: ex.Expression) -> ex.Expression:
-    return ex.Or((one, other))
+def _or(left: ex.Expression, right: ex.Expression) -> ex.Expression:
+    return ex.Or((left, right))
 
 
 def _columns(argument: ex.Expression) -> Iterator[str]:

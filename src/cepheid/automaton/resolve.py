@@ -38,9 +38,9 @@ class Sight:
 
     def test(self, condition: ex.Expression) -> Test | None:
         """A conjunct with its references resolved; None where it is not tested, since a variable of it is unbound."""
-        found = uses(condition)
-        counted = {use.variable for use in found if use.counts}
-        if not all(self.sees(use.variable, use.index, counts=use.variable in counted) for use in found):
+        all_uses = uses(condition)
+        counted = {use.variable for use in all_uses if use.counts}
+        if not all(self.sees(use.variable, use.index, counts=use.variable in counted) for use in all_uses):
             return None
         check_missing(self.query, condition)
         resolved = substitute(condition, self.reference)
@@ -142,15 +142,15 @@ class Sight:
         test = _by_own_value(node.condition)
         if test is None:
             return None
-        operator, own, other = test
+        operator, held, other = test
         every = node.quantifier == "ALL"
         if operator == ("!=" if every else "="):
             return None
         extremes = ["min", "max"] if operator in ("=", "!=") else ["max" if limits_above(operator) is every else "min"]
         limit = substitute(other, self.reference)
-        tests = [ex.Compare(operator, self.aggregate(ex.AggregateCall(name, own)), limit) for name in extremes]
+        tests = [ex.Compare(operator, self.aggregate(ex.AggregateCall(name, held)), limit) for name in extremes]
         # A value that is NULL makes the whole NULL, unless the others decide.
-        complete = ex.Compare("=", self.aggregate(ex.AggregateCall("count", own)), self.registers.length(variable))
+        complete = ex.Compare("=", self.aggregate(ex.AggregateCall("count", held)), self.registers.length(variable))
         rest = ex.CaseWhen(None, (ex.When(complete, ex.Literal(every, BOOL)),), None)
         return (ex.And if every else ex.Or)((*tests, rest))
 
@@ -171,13 +171,13 @@ def _by_own_value(condition: ex.Expression) -> tuple[str, ex.Expression, ex.Expr
     """A comparison of a value of each event with one that is the same for all: the operator, the former, the latter."""
     if not isinstance(condition, ex.Compare):
         return None
-    for operator, own, other in (
+    for operator, held, other in (
         (condition.operator, condition.left, condition.right),
         (swap(condition.operator), condition.right, condition.left),
     ):
-        read = ranges(own)
-        if read and not ranges(other) and len(uses(own)) == len(read):
-            return operator, own, other
+        read = ranges(held)
+        if read and not ranges(other) and len(uses(held)) == len(read):
+            return operator, held, other
     return None
 
 

@@ -44,18 +44,18 @@ class Analysed:
         return tuple(c for c in self.components.values() if not c.negated)
 
 
-def check_types(found: Mapping[str, Component], roles: Roles) -> None:
+def check_types(named: Mapping[str, Component], roles: Roles) -> None:
     """Types that are named exist, and are one where events have no types."""
-    names = dict.fromkeys(name for c in found.values() for name in c.types)
+    names = dict.fromkeys(name for c in named.values() for name in c.types)
     if roles.type is None and len(names) > 1:
         raise BindError(
             "CEP302",
             f"type=None means that all events have one type, but the query names {', '.join(names)}",
             "use one type name for all components, or name the type column with type=",
-            next(c.span for c in found.values() if c.types and (c.types[0] != next(iter(names)) or len(c.types) > 1)),
+            next(c.span for c in named.values() if c.types and (c.types[0] != next(iter(names)) or len(c.types) > 1)),
         )
     if roles.types is not None:
-        for component in found.values():
+        for component in named.values():
             for name in component.types:
                 if name not in roles.types:
                     remedy = did_you_mean(name, roles.types, "types")

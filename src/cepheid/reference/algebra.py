@@ -52,7 +52,7 @@ class AlgebraReference:
                 return {**self.stream(left), **self.stream(right)}
             case b.Sequence(left=left, right=right, condition=condition):
                 holds, others = self.tools.condition(condition), self.stream(right)
-                return stream_of(e for one in self.stream(left).values() for e in following(one, others, holds))
+                return stream_of(e for first in self.stream(left).values() for e in following(first, others, holds))
             case b.Iteration():
                 return self.iterated(term)
         raise TypeError(f"no stream: {term!r}")
@@ -61,12 +61,12 @@ class AlgebraReference:
         """The union of S[1], S[2], … (S21)."""
         step, others = IterationStep(self.tools, term), self.stream(term.right).values()
         runs: list[tuple[Fact, Scope]] = [(e, step.first(e.scope)) for e in self.stream(term.left).values()]
-        found: Stream = {}
+        results: Stream = {}
         while runs:
             made = stream_of(new for run, held in runs for new in step.taken(run, held, others))
             runs = [(new, step.held(new)) for new in made.values()]
-            found |= made
-        return found
+            results |= made
+        return results
 
 
 def following(one: Fact, others: Stream, holds: Callable[[Scope], bool]) -> list[Fact]:
@@ -96,21 +96,21 @@ class IterationStep:
         carried = {name: held[name] for name in self.term.carried}
         lasts = {last_of(name): value for name, value in held.items()}
         joined = [(e, {**carried, **e.values}) for e in events if e.start > run.end]
-        told = [(e, values, {**lasts, START: run.start, END: e.end}) for e, values in joined]
-        candidates = [one for one in told if self.holds({**one[1], **one[2]})]
+        steps = [(e, values, {**lasts, START: run.start, END: e.end}) for e, values in joined]
+        candidates = [step for step in steps if self.holds({**step[1], **step[2]})]
         first = min((e.end for e, _, _ in candidates), default=0)
-        found = (self.made(values, more) for e, values, more in candidates if e.end == first)
-        return [Fact(values, run.start, first) for values in found if values is not None]
+        results = (self.made(values, more) for e, values, more in candidates if e.end == first)
+        return [Fact(values, run.start, first) for values in results if values is not None]
 
     def made(self, values: Scope, more: Scope) -> Scope | None:
         """F: None where a condition of it is not TRUE."""
         for keeps, apply in self.steps:
-            found = apply({**values, **more})
-            if keeps and not found:
+            attributes = apply({**values, **more})
+            if keeps and not attributes:
                 return None
             if not keeps:
-                assert isinstance(found, dict)
-                values = found
+                assert isinstance(attributes, dict)
+                values = attributes
         return values
 
     def held(self, made: Fact) -> Scope:
@@ -146,7 +146,7 @@ class Tools:
 
         def give(scope: Scope) -> dict[str, Value]:
             bindings = Bindings({}, {}, scope)
-            found = {name: plain_zero(value(bindings)) for name, (value, _) in made.items()}
-            return found | {name: as_field(found[name], type_, made[name][1]) for name, type_ in checked.items()}
+            results = {name: plain_zero(value(bindings)) for name, (value, _) in made.items()}
+            return results | {name: as_field(results[name], type_, made[name][1]) for name, type_ in checked.items()}
 
         return give

@@ -42,11 +42,11 @@ class EventRunner:
     def consume(self, instances: Iterable[Instance], instant: Sequence[Event]) -> tuple[list[Instance], list[Fact]]:
         """The instances after an instant, each once, and the results of it; what it makes does not see it."""
         after: dict[object, Instance] = {}
-        found: dict[object, Fact] = {}
+        results: dict[object, Fact] = {}
 
         def arrive(before: Instance | None, edge: LinearEdge, made: Fact, event: Event) -> None:
             if edge.target is None:
-                self.watcher.gave(before, edge, made, event, found.setdefault(made.key, made) is not made)
+                self.watcher.gave(before, edge, made, event, results.setdefault(made.key, made) is not made)
             else:
                 new = Instance(edge.target, made)
                 self.watcher.went(before, edge, new, after.setdefault((edge.target, made.key), new), event)
@@ -75,7 +75,7 @@ class EventRunner:
                 self.watcher.tried(None, edge.edge, bindings, event)
                 if edge.ends(event, bindings) and edge.asks(bindings):
                     arrive(None, edge.edge, edge.made(bindings), event)
-        return list(after.values()), list(found.values())
+        return list(after.values()), list(results.values())
 
     def bindings(self, run: Fact | None, event: Event) -> Bindings:
         """What edges read."""

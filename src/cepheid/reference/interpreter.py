@@ -40,9 +40,9 @@ _INTERPRETERS: Mapping[Language, Callable[[Runnable, pa.Table, int | None], list
 
 def complete_runs(query: Runnable, table: pa.Table, horizon: int | None, watcher: Watcher = SILENT) -> list[Run]:
     """The complete runs that no witness refutes."""
-    found: list[Run] = []
+    runs: list[Run] = []
     for substream in substreams(query, read_events(table, query.schema)):
         runner = Runner(query, substream, watcher)
         absence = Absence(query, runner)
-        found += [run for run in runner.complete() if absence.is_known(run, horizon) and absence.holds(run)]
-    return found
+        runs += [run for run in runner.complete() if absence.is_known(run, horizon) and absence.holds(run)]
+    return runs

@@ -21,7 +21,7 @@ class Absence:
         self.runner = runner
         compiler = Compiler(query)
         self.conditions = {
-            number: [compiler.conjunct(c) for c in found] for number, found in query.placement.of_witness.items()
+            number: [compiler.conjunct(c) for c in tests] for number, tests in query.placement.of_witness.items()
         }
 
     def holds(self, run: Run) -> bool:
@@ -70,8 +70,8 @@ class Absence:
         if self.runner.agreement.join(run.key, event) is None:
             return False
         variable = self.query.layout.negations[gap.negation].variable
-        now = run.bindings.now if gap.now is None else gap.now
-        bindings = Bindings(run.bindings.all, {**now, variable: event})
+        at_hand = run.bindings.now if gap.now is None else gap.now
+        bindings = Bindings(run.bindings.all, {**at_hand, variable: event})
         return all(holds(bindings) for holds in self.conditions.get(gap.negation, ()))
 
     def candidates(self, run: Run, gap: Gap) -> Iterator[Event]:

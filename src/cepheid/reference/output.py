@@ -117,16 +117,16 @@ def choose(query: Runnable, runs: Sequence[Run], busy: Busy | None = None, watch
         runs = sorted(runs, key=lambda run: preference(query, run))
     busy = {} if busy is None else busy
     chosen: list[Run] = []
-    given: dict[Partition, Run] = {}
+    last_of_partition: dict[Partition, Run] = {}
     for run in runs:
         partition = partition_of(query, run)
         if may_start(query, run, busy.get(partition)):
             chosen.append(run)
-            busy[partition], given[partition] = take(query, run), run
+            busy[partition], last_of_partition[partition] = take(query, run), run
         else:
             before = replace(busy[partition], free=EVER)
             cools = may_start(query, run, before)
-            watcher.dropped(run, Dropped.COOLDOWN if cools else Dropped.OVERLAP, given.get(partition))
+            watcher.dropped(run, Dropped.COOLDOWN if cools else Dropped.OVERLAP, last_of_partition.get(partition))
     return arrange(query, chosen)
 
 

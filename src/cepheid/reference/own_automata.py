@@ -54,7 +54,7 @@ class ArcStep:
 
     def __init__(self, query: Runnable, arc: BoundArc) -> None:
         automaton = automaton_in(query)
-        compiler, given = Compiler(query), Compiler(query, output=True)  # a missing attribute is assigned as NULL
+        compiler, assigning = Compiler(query), Compiler(query, output=True)  # a missing attribute is assigned as NULL
         self.arc = arc
         self.tick = query.schema.tick
         self.slots = [slot.name for slot in automaton.slots]
@@ -62,7 +62,7 @@ class ArcStep:
         self.fence = compiler.condition(arc.condition) if arc.condition is not None else lambda _: True
         types = {slot.name: slot.type for slot in automaton.slots}
         self.transfer = {
-            name: _transfer(given, value, types[name] if query.functions else None)
+            name: _transfer(assigning, value, types[name] if query.functions else None)
             for name, value in arc.assigns.items()
         }
 
@@ -83,8 +83,8 @@ class ArcStep:
 
     def bindings(self, register: Register, events: Instant) -> Bindings:
         """What the fence and the transfers read."""
-        now = {EVENT: events[0]} if len(events) == 1 else {}
-        return Bindings({EVENT: tuple(events)}, now, dict(zip(self.slots, register, strict=True)))
+        at_hand = {EVENT: events[0]} if len(events) == 1 else {}
+        return Bindings({EVENT: tuple(events)}, at_hand, dict(zip(self.slots, register, strict=True)))
 
 
 def _transfer(compiler: Compiler, value: ex.Expression, type_: Type | None) -> Evaluator:
@@ -139,18 +139,18 @@ class OwnAutomaton:
         starts = self.closed(self.start, self.initial, moment)
         begun = [OwnAutomatonRun(state, register, instant[0], number) for state, register, _ in starts]
         begun = [run for run in begun if self.inside(run, instant, number)]  # an instant may be too large for a window
-        found: dict[object, OwnAutomatonRun] = {}
+        runs_after: dict[object, OwnAutomatonRun] = {}
         for run in (*runs, *begun):
             fired = False
             for arc, register, events in self.taken(run, instant):
                 fired = True
                 for state, held, by in self.closed(arc.target, register, moment):
                     new = replace(run, state=state, register=held)
-                    kept = found.setdefault(identity(new), new)
+                    kept = runs_after.setdefault(identity(new), new)
                     self.watcher.went(run, (arc, *by), new, kept, events)
             if not fired:
                 self.watcher.stuck(run, instant)
-        return list(found.values())
+        return list(runs_after.values())
 
     def taken(self, run: OwnAutomatonRun, instant: Instant) -> Iterator[tuple[BoundArc, Register, Instant]]:
         """The arcs that fire, the new registers, on what: ON ALL on the whole instant, others on each of its events."""
@@ -189,28 +189,28 @@ class OwnAutomaton:
         unique: dict[object, Accepted] = {}
         for run in runs:
             if run.state in self.finals:
-                one = Accepted(run.first, last, run.register)
-                kept = unique.setdefault(match_identity(one), one)
-                self.watcher.accepted(run, (), one, kept is not one)
+                match = Accepted(run.first, last, run.register)
+                kept = unique.setdefault(match_identity(match), match)
+                self.watcher.accepted(run, (), match, kept is not match)
         return list(unique.values())
 
     def at_end(self, runs: Sequence[OwnAutomatonRun], last: Event) -> list[Accepted]:
         """What AT END arcs accept of runs whose window is over, but for what was accepted before."""
         known = {match_identity(Accepted(run.first, last, run.register)) for run in runs if run.state in self.finals}
-        found: dict[object, Accepted] = {}
+        matches: dict[object, Accepted] = {}
         for run in runs:
             for step in self.leaving(run.state, Fires.END):
                 new = self.fire(step, run, run.register, (), last.time)
                 if new is None:
                     continue
                 for state, register, by in self.closed(step.arc.target, new, last.time):
-                    one = Accepted(run.first, last, register)
+                    match = Accepted(run.first, last, register)
                     if state in self.finals:
-                        name = match_identity(one)
-                        self.watcher.accepted(run, (step.arc, *by), one, name in known or name in found)
+                        name = match_identity(match)
+                        self.watcher.accepted(run, (step.arc, *by), match, name in known or name in matches)
                         if name not in known:
-                            found.setdefault(name, one)
-        return list(found.values())
+                            matches.setdefault(name, match)
+        return list(matches.values())
 
 
 class PartitionRuns:
@@ -224,30 +224,30 @@ class PartitionRuns:
 
     def consume(self, instant: Instant) -> list[Accepted]:
         """The next instant; the matches that end with it, and those of windows that end before it."""
-        own, number = self.automaton, self.seen
-        over = [run for run in self.runs if not own.inside(run, instant, number)]
-        found = own.at_end(over, self.last) if over and self.last is not None else []
-        going = [run for run in self.runs if own.inside(run, instant, number)]
+        automaton, number = self.automaton, self.seen
+        over = [run for run in self.runs if not automaton.inside(run, instant, number)]
+        matches = automaton.at_end(over, self.last) if over and self.last is not None else []
+        going = [run for run in self.runs if automaton.inside(run, instant, number)]
         for run in over:
-            own.watcher.left(run, instant)
-        if self.last is not None and own.query.schema.start is not None and instant[0].start <= self.last.time:
+            automaton.watcher.left(run, instant)
+        if self.last is not None and automaton.query.schema.start is not None and instant[0].start <= self.last.time:
             for run in going:
-                own.watcher.left(run, instant, overlaps=True)
+                automaton.watcher.left(run, instant, overlaps=True)
             going = []  # S13: what comes next must start after the end of what precedes it
-        self.runs, self.last = own.consume(going, instant, number), instant[-1]
+        self.runs, self.last = automaton.consume(going, instant, number), instant[-1]
         self.seen += len(instant)
-        return [*found, *own.accepted(self.runs, instant[-1])]
+        return [*matches, *automaton.accepted(self.runs, instant[-1])]
 
     def end(self, horizon: int | None) -> list[Accepted]:
         """The matches of runs whose window is over by a time (None: there is nothing more); these runs are over."""
         if self.last is None:
             return []
         over = [run for run in self.runs if self.automaton.is_over(run, self.seen, horizon)]
-        found = self.automaton.at_end(over, self.last)
+        matches = self.automaton.at_end(over, self.last)
         for run in over:
             self.automaton.watcher.left(run, None)
         self.runs = [run for run in self.runs if not self.automaton.is_over(run, self.seen, horizon)]
-        return found
+        return matches
 
 
 def identity(run: OwnAutomatonRun) -> object:
@@ -273,37 +273,37 @@ def interpret_automaton(query: Runnable, table: pa.Table, horizon: int | None = 
     horizon: the time in nanoseconds until when it is known that nothing comes; None: the end of the table.
     """
     automaton = OwnAutomaton(query)
-    found: list[Accepted] = []
+    matches: list[Accepted] = []
     for substream in substreams(query, read_events(table, query.schema)):
         partition = PartitionRuns(automaton)
         for instant in instants(query, substream.events):
-            found += partition.consume(instant)
-        found += partition.end(horizon)
-    return given(query, found)
+            matches += partition.consume(instant)
+        matches += partition.end(horizon)
+    return given(query, matches)
 
 
-def given(query: Runnable, found: Sequence[Accepted]) -> list[Match]:
+def given(query: Runnable, matches: Sequence[Accepted]) -> list[Match]:
     """Matches in the order of S9, those that HAVING lets pass, with the columns of RETURN."""
     compiler = Compiler(query, output=True)
     columns = [compiler.result(result.expression) for result in query.returns]
     return [
         Match(
-            selected=(one.first.row, one.last.row),
+            selected=(match.first.row, match.last.row),
             variables=(FIRST, LAST),
-            rows={FIRST: (one.first.row,), LAST: (one.last.row,)},
-            values=tuple(column(match_bindings(query, one)) for column in columns),
+            rows={FIRST: (match.first.row,), LAST: (match.last.row,)},
+            values=tuple(column(match_bindings(query, match)) for column in columns),
         )
-        for one in passing(query, found)
+        for match in passing(query, matches)
     ]
 
 
-def passing(query: Runnable, found: Sequence[Accepted]) -> list[Accepted]:
+def passing(query: Runnable, matches: Sequence[Accepted]) -> list[Accepted]:
     """Those that HAVING lets pass, in the order of S9."""
-    ordered = sorted(found, key=lambda one: _rank(query, one))
+    ordered = sorted(matches, key=lambda match: _rank(query, match))
     if query.having is None:
         return ordered
     holds = Compiler(query).condition(query.having)
-    return [one for one in ordered if holds(match_bindings(query, one))]
+    return [match for match in ordered if holds(match_bindings(query, match))]
 
 
 def match_bindings(query: Runnable, match: Accepted) -> Bindings:

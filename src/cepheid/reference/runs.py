@@ -98,8 +98,8 @@ class Runner:
                 run = stack.pop()
                 seen += 1
                 if seen > MAX_RUNS:
-                    found = f"more than {MAX_RUNS:,} runs in one partition"
-                    raise too_many_runs(self.query.pattern, self.query.strategies, found)
+                    message = f"more than {MAX_RUNS:,} runs in one partition"
+                    raise too_many_runs(self.query.pattern, self.query.strategies, message)
                 yield from self.finish(run)
                 for waiting in self.waiting(run):
                     stack.extend(self.extend(waiting))
@@ -124,12 +124,12 @@ class Runner:
         """A run that waits, for each thing that it waits for; without those that can't come."""
         for wait in self.waits_of(run):
             passed = {move: self.pass_marks(run, move.marks) for move in wait.moves}
-            for move, found in passed.items():
-                if isinstance(found, Refusal):
-                    self.watcher.refused(run, move, None, found)
+            for move, run_or_refusal in passed.items():
+                if isinstance(run_or_refusal, Refusal):
+                    self.watcher.refused(run, move, None, run_or_refusal)
                 else:
                     self.watcher.left(run, move)
-            if any(isinstance(found, Run) for found in passed.values()):
+            if any(isinstance(run_or_refusal, Run) for run_or_refusal in passed.values()):
                 yield Waiting(run, wait, passed, wait.take is not None, wait.others)
 
     def waits_of(self, run: Run) -> Iterator[Wait]:
@@ -157,12 +157,12 @@ class Runner:
 
     def start(self, blank: Run, move: Move, event: Event) -> Iterator[Run]:
         """The run that an event begins, if it does."""
-        found = self.attempt(blank, move, event)
-        if isinstance(found, Refusal):
-            self.watcher.refused(blank, move, event, found)
+        run_or_refusal = self.attempt(blank, move, event)
+        if isinstance(run_or_refusal, Refusal):
+            self.watcher.refused(blank, move, event, run_or_refusal)
         else:
-            self.watcher.bound(blank, move, found)
-            yield found
+            self.watcher.bound(blank, move, run_or_refusal)
+            yield run_or_refusal
 
     def extend(self, waiting: Waiting) -> Iterator[Run]:
         """S6, S7: for the run and each next event, all that hold happen, until the event may not be ignored."""
@@ -182,13 +182,13 @@ class Runner:
         relevant, allowed = [], waiting.moves
         for event in instant:
             attempts = [(move, before, self.attempt(before, move, event)) for move, before in passed.items()]
-            for move, before, found in attempts:
-                if isinstance(found, Refusal):
+            for move, before, run_or_refusal in attempts:
+                if isinstance(run_or_refusal, Refusal):
                     if move in allowed and isinstance(before, Run):
-                        self.watcher.refused(run, move, event, found)
+                        self.watcher.refused(run, move, event, run_or_refusal)
                 elif move in allowed:
-                    self.watcher.bound(run, move, found)
-                    new.append(found)
+                    self.watcher.bound(run, move, run_or_refusal)
+                    new.append(run_or_refusal)
             # The condition of the run's state, which comes first: take in a loop, begin elsewhere.
             relevant.append(isinstance(attempts[0][2], Run))
         kept = [move for move in allowed if self.may_ignore(run, move, instant, relevant)]
@@ -319,8 +319,8 @@ class Runner:
         loop = self.query.layout.loops[number]
         times = {**run.times, number: run.times.get(number, 0) + 1}
         times.update({inner: 0 for inner, other in enumerate(self.query.layout.loops) if number in other.outer})
-        now = {v: event for v, event in run.bindings.now.items() if v not in loop.variables}
-        return self.reach(replace(run, times=times, bindings=Bindings(run.bindings.all, now)), loop)
+        at_hand = {v: event for v, event in run.bindings.now.items() if v not in loop.variables}
+        return self.reach(replace(run, times=times, bindings=Bindings(run.bindings.all, at_hand)), loop)
 
     def reach(self, run: Run, loop: Loop) -> Run:
         """The arrays of a repetition that is entered or passed are empty, no longer unbound."""
@@ -357,11 +357,11 @@ class Conditions:
         placement = query.placement
         self.constant = [compiler.condition(c) for c in placement.constant]
         self._at_place = {
-            number: [(when, c, compiler.conjunct(c)) for when, c in found]
-            for number, found in placement.at_place.items()
+            number: [(when, c, compiler.conjunct(c)) for when, c in tests]
+            for number, tests in placement.at_place.items()
         }
         self._at_exit = {
-            number: [(c, compiler.conjunct(c)) for c in found] for number, found in placement.at_exit.items()
+            number: [(c, compiler.conjunct(c)) for c in tests] for number, tests in placement.at_exit.items()
         }
 
     def constants_hold(self) -> bool:

@@ -91,8 +91,8 @@ def numbers_in(
     places: list[tuple[int, bool] | None] = []
     for literal in literals:
         value = literal.value
-        found = next((k for k, mark in enumerate(marks) if value == mark and isinstance(value, int | float)), None)
-        places.append(None if found is None else (found, isinstance(value, float)))
+        at = next((k for k, mark in enumerate(marks) if value == mark and isinstance(value, int | float)), None)
+        places.append(None if at is None else (at, isinstance(value, float)))
     if {place[0] for place in places if place is not None} != set(range(len(marks))):
         return None
     if all(place is not None and isinstance(marks[place[0]], float) == place[1] for place in places):
@@ -126,22 +126,22 @@ def is_plain(condition: ex.Expression | None) -> bool:
 def plain_numbers(arc: BoundArc) -> list[ex.Literal]:
     """The numbers of an arc that are compared or computed with, as they would be read of a column."""
     todo = [*([] if arc.condition is None else [arc.condition]), *arc.assigns.values()]
-    found: list[ex.Literal] = []
+    literals: list[ex.Literal] = []
     while todo:
         node = todo.pop()
         if isinstance(node, ex.Literal) and _is_number(node):
-            found.append(node)
+            literals.append(node)
         elif isinstance(node, _AROUND) and not (isinstance(node, ex.Arithmetic) and node.operator in "/%"):
             todo += children(node)
-    return found
+    return literals
 
 
 def with_values(arc: BoundArc, literals: Sequence[ex.Literal], values: Sequence[Any]) -> BoundArc:
     """The same arc with other constants."""
-    found = {id(literal): replace(literal, value=value) for literal, value in zip(literals, values, strict=True)}
+    replaced = {id(literal): replace(literal, value=value) for literal, value in zip(literals, values, strict=True)}
 
     def change(node: ex.Expression) -> ex.Expression:
-        return found.get(id(node), node)
+        return replaced.get(id(node), node)
 
     assigns = {name: rewrite(value, change) for name, value in arc.assigns.items()}
     return replace(arc, condition=arc.condition and rewrite(arc.condition, change), assigns=assigns)

@@ -185,9 +185,9 @@ def _fitted(assign: Assignment, typer: Typer) -> ex.Expression:
     return converted(value, type_, wanted)
 
 
-def _misfit(name: str, wanted: Type, given: Type, span: Span | None) -> BindError:
+def _misfit(name: str, wanted: Type, assigned: Type, span: Span | None) -> BindError:
     remedy = f"declare the field with another type, or write CAST(… AS {_NAMES.get(wanted.kind, 'DOUBLE')})"
-    return BindError("CEP305", f"the field '{name}' is {shown(wanted)}, and this is {shown(given)}", remedy, span)
+    return BindError("CEP305", f"the field '{name}' is {shown(wanted)}, and this is {shown(assigned)}", remedy, span)
 
 
 _NAMES = {

@@ -136,13 +136,13 @@ def _check_states(automaton: AutomatonPattern) -> None:
 
 def reached(begin: Iterable[str], ways: Sequence[tuple[str, str]]) -> set[str]:
     """The states that some ways lead to."""
-    found, todo = set(begin), list(begin)
+    states, todo = set(begin), list(begin)
     while todo:
         state = todo.pop()
-        more = {target for source, target in ways if source == state} - found
-        found |= more
+        more = {target for source, target in ways if source == state} - states
+        states |= more
         todo += more
-    return found
+    return states
 
 
 def check_epsilon(arcs: Sequence[ArcClause]) -> None:
@@ -153,7 +153,7 @@ def check_epsilon(arcs: Sequence[ArcClause]) -> None:
         for arc in ways:
             if arc.source != path[-1].target:
                 continue
-            sources = [one.source for one in path]
+            sources = [arc_of_path.source for arc_of_path in path]
             if arc.target in sources or arc.target == arc.source:
                 cycle = [*sources[sources.index(arc.target) :], arc.source] if arc.target in sources else [arc.source]
                 shown_cycle = " -> ".join([*cycle, arc.target])

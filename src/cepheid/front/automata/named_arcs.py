@@ -35,9 +35,9 @@ class NamedArcs:
         self.until.append(until)
         if name is None:
             return
-        found = self._named.setdefault(name, _Named(place))
-        found.last = place
-        _hold(found, since, until)
+        named = self._named.setdefault(name, _Named(place))
+        named.last = place
+        _hold(named, since, until)
 
     def add(self, name: str | None, at: int, until: int | None) -> None:
         """An arc comes; its name must be free at all times of its lifetime."""
@@ -50,34 +50,34 @@ class NamedArcs:
 
     def remove(self, name: str, at: int) -> int:
         """The lifetime of an arc ends; the place of that arc."""
-        found = self._named.get(name)
-        if found is None:
+        named = self._named.get(name)
+        if named is None:
             raise PatternError("CEP228", f"there is no arc '{name}'", did_you_mean(name, list(self._named), "arcs"))
-        place = found.last
+        place = named.last
         since, until = self.since[place], self.until[place]
         if until is not None and until <= at:
             remedy = "remove it at an earlier time, or not at all"
             raise PatternError("CEP228", f"the arc '{name}' is over at that time", remedy)
         lifetime = _EVER if since is None else since, _NEVER if until is None else until
         if lifetime[0] < lifetime[1]:
-            del found.lives[bisect_left(found.lives, lifetime)]
+            del named.lives[bisect_left(named.lives, lifetime)]
         else:
-            found.void.remove(lifetime)
+            named.void.remove(lifetime)
         self.until[place] = at
-        _hold(found, since, at)
+        _hold(named, since, at)
         return place
 
 
-def _hold(found: _Named, since: int | None, until: int | None) -> None:
+def _hold(named: _Named, since: int | None, until: int | None) -> None:
     lifetime = _EVER if since is None else since, _NEVER if until is None else until
     if lifetime[0] < lifetime[1]:
-        insort(found.lives, lifetime)
+        insort(named.lives, lifetime)
     else:
-        found.void.append(lifetime)
+        named.void.append(lifetime)
 
 
-def _meets(found: _Named, at: int, until: int | None) -> bool:
+def _meets(named: _Named, at: int, until: int | None) -> bool:
     end = _NEVER if until is None else until
-    place = bisect_right(found.lives, (at, end))
-    near = found.lives[max(0, place - 1) : place + 1]
-    return any(after > at and before < end for before, after in (*near, *found.void))
+    place = bisect_right(named.lives, (at, end))
+    near = named.lives[max(0, place - 1) : place + 1]
+    return any(after > at and before < end for before, after in (*near, *named.void))

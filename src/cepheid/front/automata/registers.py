@@ -23,5 +23,5 @@ def slot_type(name: str, zone: str | None) -> Type:
     """The type that a canonical name stands for. Integers have 64 bits, and a float is a double (S3a)."""
     if name == _INTERVAL:
         return duration()
-    found = cast_type(name, zone)
-    return {Kind.INT: INT, Kind.FLOAT: FLOAT}.get(found.kind, found)
+    type_ = cast_type(name, zone)
+    return {Kind.INT: INT, Kind.FLOAT: FLOAT}.get(type_.kind, type_)

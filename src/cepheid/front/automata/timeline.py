@@ -101,17 +101,17 @@ def _living(arcs: Sequence[ArcClause], named: NamedArcs) -> list[ArcClause]:
 def _replaced(arcs: Sequence[ArcClause], change: ReplaceArcs) -> list[ArcClause]:
     at = _ticks(change.at)
     fresh = list(change.arcs)
-    found = []
+    arcs_left = []
     for arc in arcs:
         plain = replace(arc, since=None, until=None)
         if arc.until is not None and arc.until <= at:
-            found.append(arc)
+            arcs_left.append(arc)
         elif arc.until is None and (arc.since is None or arc.since <= at) and plain in fresh:
             fresh.remove(plain)
-            found.append(arc)
+            arcs_left.append(arc)
         elif arc.since is None or arc.since < at:
-            found.append(replace(arc, until=at))
-    return [*found, *(replace(arc, since=at, until=None) for arc in fresh)]
+            arcs_left.append(replace(arc, until=at))
+    return [*arcs_left, *(replace(arc, since=at, until=None) for arc in fresh)]
 
 
 class EndingArc(Protocol):

@@ -99,35 +99,35 @@ def _during(
 
 def _at_most(time: ex.Expression, limit: ex.Expression, *, several: bool) -> ex.Expression:
     """Of several events, some may not be there: the others tell."""
-    found = ex.Compare("<=", time, limit)
-    return ex.Or((ex.IsNull(time), found)) if several else found
+    bounded = ex.Compare("<=", time, limit)
+    return ex.Or((ex.IsNull(time), bounded)) if several else bounded
 
 
 def _times(condition: ex.Expression, query: Analysed) -> Iterator[tuple[ex.Expression, ...]]:
     """The times of the events that a condition may be tested on, the last of which counts."""
     name = query.roles.time
-    found = uses(condition)
-    if not found:  # it is tested on every event
+    all_uses = uses(condition)
+    if not all_uses:  # it is tested on every event
         for component in query.components.values():
             index = ex.Index.EACH if component.indexed else ex.Index.ONE
             yield (ex.Attribute(component.variable, index, name),)
         return
     placed = place([condition], query.layout, query.components)
-    negated = [use.variable for use in found if query.components[use.variable].negated]
+    negated = [use.variable for use in all_uses if query.components[use.variable].negated]
     if negated:
         yield (ex.Attribute(negated[0], ex.Index.ONE, name),)
         return
     last = {query.layout.places[number].variable for number in placed.at_place}
     for number in placed.at_exit:
-        last |= {use.variable for use in found if use.variable in query.layout.loops[number].variables}
-    own = {variable: [use for use in found if use.variable == variable] for variable in query.components}
-    yield tuple(ex.Attribute(v, _index(own[v]), name) for v in query.components if v in last)
+        last |= {use.variable for use in all_uses if use.variable in query.layout.loops[number].variables}
+    by_variable = {variable: [use for use in all_uses if use.variable == variable] for variable in query.components}
+    yield tuple(ex.Attribute(v, _index(by_variable[v]), name) for v in query.components if v in last)
 
 
-def _index(own: Sequence[Use]) -> ex.AnyIndex:
+def _index(of_variable: Sequence[Use]) -> ex.AnyIndex:
     """The last event of a variable that a condition reads."""
-    indexes = [use.index for use in own]
-    if any(use.whole for use in own):
+    indexes = [use.index for use in of_variable]
+    if any(use.whole for use in of_variable):
         return ex.Index.LAST
     if any(map(is_iterated, indexes)):
         return ex.Index.CURRENT

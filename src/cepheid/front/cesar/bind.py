@@ -86,8 +86,8 @@ def _key_columns(schema: Schema) -> tuple[str, ...]:
 
 def bind_term(term: Term, schema: Schema, typer: Typer) -> tuple[b.BoundTerm, Origins]:
     """Check an expression against the columns of its streams; also where its attributes come from."""
-    found = _Binder(schema, typer).term(term)
-    return found.term, found.origins
+    typed = _Binder(schema, typer).term(term)
+    return typed.term, typed.origins
 
 
 class _Binder:
@@ -114,12 +114,12 @@ class _Binder:
     def source(self, term: SourceTerm) -> _Typed:
         """The events of a type have all columns, but for their times and their type, or those that are declared."""
         schema, roles = self.schema, self.schema.roles
-        own = schema.streams.get(term.stream or "", tuple(schema.columns))
+        available = schema.streams.get(term.stream or "", tuple(schema.columns))
         hidden = f"{term.stream}."
         declared = (roles.types or {}).get(term.name) if term.stream is None else None
         columns = {}
         times = (schema.start, *self.starts) if term.stream is None else (START_COLUMN, HIDDEN_START)
-        for name in own:
+        for name in available:
             if name in (roles.time, roles.type, *times):
                 continue
             if declared is None or name in declared:
@@ -157,7 +157,7 @@ class _Binder:
         kept: dict[str, ex.Expression] = {name: ex.RegisterField(name, types[name]) for name in attributes.names}
         match operator:
             case Project(attributes=wanted):
-                names = list(dict.fromkeys(attributes.name(one) for one in wanted))
+                names = list(dict.fromkeys(attributes.name(node) for node in wanted))
                 return (
                     {name: kept[name] for name in names},
                     {name: types[name] for name in names},
@@ -171,16 +171,16 @@ class _Binder:
                     {new.get(name, name): origin for name, origin in origins.items()},
                 )
             case Add(items=items):
-                found = {}
+                types_made = {}
                 for item in items:
-                    if item.name in found:
+                    if item.name in types_made:
                         remedy = "give each attribute once"
                         raise BindError("CEP320", f"ADD gives '{item.name}' twice", remedy, item.span)
-                    found[item.name] = self.value(item.value, attributes, types)
+                    types_made[item.name] = self.value(item.value, attributes, types)
                 return (
-                    {**kept, **{name: value for name, (value, _) in found.items()}},
-                    {**{n: types[n] for n in kept}, **{name: type_ for name, (_, type_) in found.items()}},
-                    {name: origin for name, origin in origins.items() if name not in found},
+                    {**kept, **{name: value for name, (value, _) in types_made.items()}},
+                    {**{n: types[n] for n in kept}, **{name: type_ for name, (_, type_) in types_made.items()}},
+                    {name: origin for name, origin in origins.items() if name not in types_made},
                 )
         raise TypeError(f"no operator: {operator!r}")
 
@@ -212,13 +212,13 @@ class _Binder:
         if set(left.types) != set(right.types):
             only = [name for name in left.types if name not in right.types]
             others = [name for name in right.types if name not in left.types]
-            told = " and ".join(
+            differences = " and ".join(
                 f"only the {side} one has {', '.join(names)}"
                 for side, names in (("left", only), ("right", others))
                 if names
             )
             remedy = "give both the same attributes with PROJECT, RENAME and ADD"
-            raise BindError("CEP321", f"UNION of streams with unlike attributes: {told}", remedy, span)
+            raise BindError("CEP321", f"UNION of streams with unlike attributes: {differences}", remedy, span)
         types = {}
         for name, type_ in left.types.items():
             if not comparable(type_, right.types[name]) and type_ != right.types[name]:
@@ -249,10 +249,10 @@ class _Binder:
         known: dict[str, Type] = {}
         # Each time, one more attribute may turn out to be wider.
         for _ in range(len(left.types) + len(right.types) + 2):
-            found, origins = self.stepped(term, left, right, known)
-            wider = {n: self.wider(n, t, found.types[found.handed[n]], term.span) for n, t in found.held.items()}
-            if wider == found.held:
-                return _Typed(self.widened(found, {found.handed[n]: type_ for n, type_ in wider.items()}), origins)
+            bound, origins = self.stepped(term, left, right, known)
+            wider = {n: self.wider(n, t, bound.types[bound.handed[n]], term.span) for n, t in bound.held.items()}
+            if wider == bound.held:
+                return _Typed(self.widened(bound, {bound.handed[n]: type_ for n, type_ in wider.items()}), origins)
             known |= wider
         raise BindError("CEP305", "the types of ADD differ from step to step", "write a CAST", term.span)
 
@@ -296,31 +296,31 @@ class _Binder:
 
         condition = self.condition(term.condition, scope(together), {**together, **kinds})
         steps: list[b.Keep | b.Make] = []
-        now, known = dict(together), origins
+        attributes, known = dict(together), origins
         for operator in term.steps:
             if isinstance(operator, Project):
                 remedy = "ITERATE takes SELECT, RENAME and ADD; project its result"
                 raise BindError("CEP322", "PROJECT can't be a step of ITERATE", remedy, operator.span)
             if isinstance(operator, Select):
-                steps.append(b.Keep(self.condition(operator.condition, scope(now), {**now, **kinds})))
+                steps.append(b.Keep(self.condition(operator.condition, scope(attributes), {**attributes, **kinds})))
                 continue
-            values, types, known = self.made(operator, scope(now), {**now, **kinds}, known)
+            values, types, known = self.made(operator, scope(attributes), {**attributes, **kinds}, known)
             steps.append(b.Make(values))
-            now = dict(types)
-        lost = next((name for name in carried if name not in now), None)
+            attributes = dict(types)
+        lost = next((name for name in carried if name not in attributes), None)
         if lost is not None:
             message = f"a step of ITERATE renames '{lost}', which the next step needs"
             raise BindError("CEP322", message, "rename attributes of the second stream only", term.span)
-        found = b.Iteration(now, left.term, right.term, condition, tuple(steps), tuple(carried))
-        read = {part.name for e in b.own_expressions(found) for part in walk(e) if isinstance(part, ex.RegisterField)}
+        bound = b.Iteration(attributes, left.term, right.term, condition, tuple(steps), tuple(carried))
+        read = {part.name for e in b.own_expressions(bound) for part in walk(e) if isinstance(part, ex.RegisterField)}
         held = dict.fromkeys([*carried, *(name for name in begun if last_of(name) in read)])
         begins = {
             n: converted(ex.RegisterField(begun[n], left.types[begun[n]]), left.types[begun[n]], of_last[n])
             for n in held
         }
         after = dict(zip(together, made, strict=False))  # ρ keeps the places, and α adds to the end
-        handed = {name: name if name in now else after[name] for name in held}
-        return replace(found, begins=begins, held={n: of_last[n] for n in held}, handed=handed), known
+        handed = {name: name if name in attributes else after[name] for name in held}
+        return replace(bound, begins=begins, held={n: of_last[n] for n in held}, handed=handed), known
 
     def names_after(self, term: Iterate, types: Mapping[str, Type]) -> list[str]:
         """The attributes that there are after a step, each in the place that it had before it was renamed."""
@@ -335,11 +335,11 @@ class _Binder:
 
     def first_lasts(self, left: _Typed, names: list[str], origins: Origins) -> dict[str, str | None]:
         """Which attribute of the first stream `x.last` is at the first step: its x, else one of the same column."""
-        found: dict[str, str | None] = {}
+        lasts: dict[str, str | None] = {}
         for name in dict.fromkeys(names):
             same = [n for n, origin in left.origins.items() if origin == origins.get(name)]
-            found[name] = name if name in left.types else same[-1] if same else None
-        return found
+            lasts[name] = name if name in left.types else same[-1] if same else None
+        return lasts
 
     # Expressions.
 

@@ -68,7 +68,7 @@ class EventAutomaton:
 
         DUR only grows: what is too long for every way from there to a result can go.
         """
-        found: list[int] = [-1] * len(self.states)
+        limits_of_states: list[int] = [-1] * len(self.states)
         changed = True
         while changed:
             changed = False
@@ -76,11 +76,11 @@ class EventAutomaton:
                 if edge.source is None:
                     continue
                 limits = [amount_of(limit) for c in edge.fence if (limit := limit_of(c, edge.start)) is not None]
-                limits += [] if edge.target is None else [found[edge.target]]
+                limits += [] if edge.target is None else [limits_of_states[edge.target]]
                 bound = min(limits, default=FOREVER)
-                if bound > found[edge.source]:
-                    found[edge.source], changed = bound, True
-        return tuple(None if bound == FOREVER else ex.Literal(max(bound, 0), INT) for bound in found)
+                if bound > limits_of_states[edge.source]:
+                    limits_of_states[edge.source], changed = bound, True
+        return tuple(None if bound == FOREVER else ex.Literal(max(bound, 0), INT) for bound in limits_of_states)
 
     def rewritten(self, ask: Change, give: Change) -> EventAutomaton:
         """The same with other expressions in the place of what edges ask and give."""
@@ -101,8 +101,8 @@ class EventAutomaton:
 
     def ends(self, state: int) -> tuple[LinearEdge, ...]:
         """What ends the wait of a state, each once."""
-        found = {(edge.type, edge.decides): edge for edge in self.leaving(state)}
-        return tuple(found.values())
+        by_fence = {(edge.type, edge.decides): edge for edge in self.leaving(state)}
+        return tuple(by_fence.values())
 
 
 def build_linear(term: b.BoundTerm) -> EventAutomaton:
@@ -273,8 +273,8 @@ def keys_of(automaton: EventAutomaton, columns: Sequence[str], copies: Mapping[s
 
     copies: columns of composite events that have the key of a column, which the stream has for them too.
     """
-    found = _canonical(automaton, columns, copies)
-    return tuple(column for column in columns if _held_keys(found, column) is not None)
+    keys = _canonical(automaton, columns, copies)
+    return tuple(column for column in columns if _held_keys(keys, column) is not None)
 
 
 def _canonical(automaton: EventAutomaton, columns: Sequence[str], copies: Mapping[str, str]) -> EventAutomaton:
@@ -292,7 +292,7 @@ def _canonical(automaton: EventAutomaton, columns: Sequence[str], copies: Mappin
 
 def _held_keys(automaton: EventAutomaton, column: str) -> list[set[str]] | None:
     """By state: the registers that have the value of a column, if every wait asks for that value."""
-    now = ex.Attribute(EVENT, ex.Index.ONE, column)
+    event_key = ex.Attribute(EVENT, ex.Index.ONE, column)
     held = [set(state.types) for state in automaton.states]
     changed = True
     while changed:
@@ -305,27 +305,27 @@ def _held_keys(automaton: EventAutomaton, column: str) -> list[set[str]] | None:
                 of_run = (
                     isinstance(value, ex.RegisterField) and edge.source is not None and value.name in held[edge.source]
                 )
-                if value != now and not of_run:
+                if value != event_key and not of_run:
                     held[edge.target].discard(name)
                     changed = True
     for number in range(len(automaton.states)):
         for edge in automaton.ends(number):
-            if not any(_ties(condition, now, held[number]) for condition in edge.decides):
+            if not any(_ties(condition, event_key, held[number]) for condition in edge.decides):
                 return None
     return held if automaton.states else None
 
 
-def _ties(condition: ex.Expression, now: ex.Expression, held: set[str]) -> bool:
+def _ties(condition: ex.Expression, key: ex.Expression, held: set[str]) -> bool:
     """Whether a condition asks that the event has the value that the instance has."""
     if not isinstance(condition, ex.Compare) or condition.operator != "=":
         return False
     sides = (condition.left, condition.right), (condition.right, condition.left)
-    return any(one == now and isinstance(other, ex.RegisterField) and other.name in held for one, other in sides)
+    return any(side == key and isinstance(other, ex.RegisterField) and other.name in held for side, other in sides)
 
 
 def within_partitions(automaton: EventAutomaton, column: str, kind: Kind) -> EventAutomaton:
     """The same where all events that an instance meets have its value of a key: it need not be held nor asked for."""
-    now = ex.Attribute(EVENT, ex.Index.ONE, column)
+    event_key = ex.Attribute(EVENT, ex.Index.ONE, column)
     held = _held_keys(automaton, column) or [set() for _ in automaton.states]
 
     def known(edge: LinearEdge) -> LinearEdge:
@@ -336,15 +336,15 @@ def within_partitions(automaton: EventAutomaton, column: str, kind: Kind) -> Eve
         def read(part: ex.Expression) -> ex.Expression | None:
             if not isinstance(part, ex.RegisterField) or part.name not in names or part.type is None:
                 return None
-            return now if part.type.kind is kind else None
+            return event_key if part.type.kind is kind else None
 
         def change(node: ex.Expression) -> ex.Expression:
             return substitute(node, read)
 
         return replace(
             edge,
-            decides=tuple(change(c) for c in edge.decides if not _ties(c, now, names)),
-            asks=tuple(change(c) for c in edge.asks if not _ties(c, now, names)),
+            decides=tuple(change(c) for c in edge.decides if not _ties(c, event_key, names)),
+            asks=tuple(change(c) for c in edge.asks if not _ties(c, event_key, names)),
             values={name: change(value) for name, value in edge.values.items()},
         )
 
@@ -355,7 +355,7 @@ def attributes_with(automaton: EventAutomaton, column: str, copies: Mapping[str,
     """The attributes of results that have the value of a key."""
     automaton = _canonical(automaton, [column], copies)
     held = _held_keys(automaton, column) or []
-    now = ex.Attribute(EVENT, ex.Index.ONE, column)
+    event_key = ex.Attribute(EVENT, ex.Index.ONE, column)
     wanted = set(automaton.types)
     for edge in automaton.edges:
         if edge.target is not None:
@@ -363,7 +363,7 @@ def attributes_with(automaton: EventAutomaton, column: str, copies: Mapping[str,
         wanted &= {
             name
             for name, value in edge.values.items()
-            if value == now
+            if value == event_key
             or (isinstance(value, ex.RegisterField) and edge.source is not None and value.name in held[edge.source])
         }
     return wanted
@@ -374,12 +374,12 @@ def longest(automaton: EventAutomaton, *, points: bool) -> int | None:
 
     points: every event is over at once.
     """
-    found: list[int] = []
+    lengths: list[int] = []
     for edge in automaton.edges:
         if edge.target is None:
             limits = [amount_of(limit) for c in edge.fence if (limit := limit_of(c, edge.start)) is not None]
             limits += [0] if points and edge.source is None else []
             if not limits:
                 return None
-            found.append(min(limits))
-    return max(found, default=0)
+            lengths.append(min(limits))
+    return max(lengths, default=0)

@@ -129,8 +129,8 @@ def bound_algebra(
     origins: Mapping[str, tuple[str | None, str]],
 ) -> BoundAlgebra:
     """An expression with its automaton, if one can run it, and the keys that follow from that."""
-    waits = (one for one in terms(term) if isinstance(one, Sequence | Iteration))
-    linear = not any(isinstance(part, Sequence | Iteration) for one in waits for part in terms(one.right))
+    waits = (wait for wait in terms(term) if isinstance(wait, Sequence | Iteration))
+    linear = not any(isinstance(part, Sequence | Iteration) for wait in waits for part in terms(wait.right))
     automaton = build_linear(term) if linear else EventAutomaton((), ())
     keys = keys_of(automaton, columns, copied) if linear else ()
     return BoundAlgebra(term, linear, automaton, names, columns, copied, origins, keys)

@@ -132,10 +132,10 @@ def _running(node: ex.Expression) -> ex.Expression:
 def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
     match node:
         case ex.AggregateCall(function=name, argument=argument, filter=condition):
-            found = uses(node)
-            over = {(u.variable, _range(u.index)) for u in found}
-            given = found if node.share is None else (*found, *uses(node.share))
-            read = next((use.node for use in given if isinstance(use.node, ex.Attribute)), None)
+            uses_in_node = uses(node)
+            over = {(u.variable, _range(u.index)) for u in uses_in_node}
+            all_uses = uses_in_node if node.share is None else (*uses_in_node, *uses(node.share))
+            read = next((use.node for use in all_uses if isinstance(use.node, ex.Attribute)), None)
             a, x = (read.variable, read.name) if read is not None else ("a", "price")
             share = "" if node.share is None else ", 0.9"
             shapes = f"{name}({a}[].{x}{share}), or {name}({a}[..i-1].{x}{share})"
@@ -143,8 +143,8 @@ def _check_aggregates(node: ex.Expression, *, inside: bool) -> None:
             if inside:
                 remedy = "compute the inner one in RETURN … INTO, and the outer one in a query that reads it"
                 raise PatternError("CEP206", "aggregates can't be nested", remedy, node.span)
-            own = {(u.variable, _range(u.index)) for u in uses(argument)}
-            if condition is not None and len(own) == 1 and None not in {r for _, r in own} and own != over:
+            reads = {(u.variable, _range(u.index)) for u in uses(argument)}
+            if condition is not None and len(reads) == 1 and None not in {r for _, r in reads} and reads != over:
                 remedy = f"leave out what else it reads; ANY({a}[].{x} < b.{x}) and ALL(…) may read other variables"
                 message = f"the FILTER of {name} must read the same events as {name} itself"
                 raise PatternError("CEP206", message, remedy, condition.span or node.span)
@@ -281,8 +281,8 @@ def check_output(query: QueryTree, components: Components) -> None:
     names = [r.name for r in query.returns]
     twice = output_names(names if query.returns else [c.variable for c in components.values() if not c.negated])
     if twice is not None:
-        found = [r.span for r in query.returns if r.name == twice]
-        place = found[-1] if found else components[twice].span
+        spans = [r.span for r in query.returns if r.name == twice]
+        place = spans[-1] if spans else components[twice].span
         reserved = twice in (START, END)
         message = f"every match already has a column '{twice}'" if reserved else f"two columns are named '{twice}'"
         raise PatternError("CEP212", message, "rename it with AS" if query.returns else "rename the variable", place)

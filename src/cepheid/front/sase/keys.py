@@ -50,8 +50,8 @@ def bind_keys(analysed: Analysed, typer: Typer) -> Keys:
     return Keys(tuple(partition_by), tuple(same), parts)
 
 
-def _key(typer: Typer, given: Path, span: Span | None) -> tuple[Path, Type]:
-    path = resolve_path(given, typer.schema.columns)
+def _key(typer: Typer, written: Path, span: Span | None) -> tuple[Path, Type]:
+    path = resolve_path(written, typer.schema.columns)
     checked, type_ = typer.check(read_path(path, "", span))
     if any(isinstance(node, ex.Element) for node in walk(checked)):
         remedy = f"compare it, a.{spell(path)} = b.{spell(path)}; a field of a struct can be a key"

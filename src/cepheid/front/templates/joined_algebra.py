@@ -44,23 +44,23 @@ class JoinedAlgebra:
 
 def joined_algebra(algebra: BoundAlgebra, limits: Mapping[str, int]) -> BoundAlgebra:
     """A CESAR expression whose instances wait for events of their rule, which is the last attribute of its results."""
-    now, held = ex.Attribute(EVENT, ex.Index.ONE, RULE), ex.RegisterField(RULE, INT)
+    rule_of_event, held = ex.Attribute(EVENT, ex.Index.ONE, RULE), ex.RegisterField(RULE, INT)
 
     def change(node: ex.Expression) -> ex.Expression:
         return put(node, attribute(EVENT, ex.Index.ONE))
 
-    given = algebra.automaton
-    found = replace(given, edges=tuple(_limited(edge, limits) for edge in given.edges)).rewritten(change, change)
+    alone = algebra.automaton
+    rewritten = replace(alone, edges=tuple(_limited(edge, limits) for edge in alone.edges)).rewritten(change, change)
     edges = (
         replace(
             edge,
-            decides=edge.decides if edge.source is None else (ex.Compare("=", now, held), *edge.decides),
-            values={**edge.values, RULE: now},
+            decides=edge.decides if edge.source is None else (ex.Compare("=", rule_of_event, held), *edge.decides),
+            values={**edge.values, RULE: rule_of_event},
         )
-        for edge in found.edges
+        for edge in rewritten.edges
     )
-    states = (replace(state, types={**state.types, RULE: INT}) for state in found.states)
-    flat = replace(found, states=tuple(states), edges=tuple(edges), types={**found.types, RULE: INT})
+    states = (replace(state, types={**state.types, RULE: INT}) for state in rewritten.states)
+    flat = replace(rewritten, states=tuple(states), edges=tuple(edges), types={**rewritten.types, RULE: INT})
     term = replace(algebra.term, types={**algebra.term.types, RULE: INT})
     named = replace(algebra, term=term, names=(*algebra.names, RULE))
     return named.with_automaton(flat, columns=(RULE,))

@@ -62,21 +62,21 @@ class JoinedPattern:
 
     def placement(self) -> Placement:
         """The conditions, where they were."""
-        given = self.query.placement
+        placed = self.query.placement
         at_place = {
             number: [(when, self.at(number, when, condition)) for when, condition in tests]
-            for number, tests in given.at_place.items()
+            for number, tests in placed.at_place.items()
         }
-        absent = [attribute(one.variable, ex.Index.ONE) for one in self.layout.negations]
-        of_witness = {n: [put(condition, absent[n]) for condition in tests] for n, tests in given.of_witness.items()}
+        absent = [attribute(negation.variable, ex.Index.ONE) for negation in self.layout.negations]
+        of_witness = {n: [put(condition, absent[n]) for condition in tests] for n, tests in placed.of_witness.items()}
         for test in self.query.same:
             if isinstance(test.value, SampledLiteral):
                 for number, spot in enumerate(self.layout.places):
                     read, when = self.current(spot.variable)
                     at_place.setdefault(number, []).append((when, self.fixed(test, spot.variable, read)))
-                for number, one in enumerate(self.layout.negations):
-                    of_witness.setdefault(number, []).append(self.fixed(test, one.variable, ex.Index.ONE))
-        decided = [condition for condition in given.constant if constants_in(condition)]
+                for number, negation in enumerate(self.layout.negations):
+                    of_witness.setdefault(number, []).append(self.fixed(test, negation.variable, ex.Index.ONE))
+        decided = [condition for condition in placed.constant if constants_in(condition)]
         for condition in decided:  # by the rule alone: no run begins where it is not TRUE
             for begun in dict.fromkeys(move.target for move in self.layout.starts if move.target is not None):
                 variable = self.layout.places[begun].variable
@@ -89,10 +89,10 @@ class JoinedPattern:
             {number: tuple(tests) for number, tests in at_place.items()},
             {
                 number: tuple(put(condition, self.at_exit(number, condition)) for condition in tests)
-                for number, tests in given.at_exit.items()
+                for number, tests in placed.at_exit.items()
             },
             {number: tuple(tests) for number, tests in of_witness.items()},
-            tuple(condition for condition in given.constant if not constants_in(condition)),
+            tuple(condition for condition in placed.constant if not constants_in(condition)),
         )
 
     def component(self, variable: str) -> Component:
@@ -108,15 +108,15 @@ class JoinedPattern:
         if not constants_in(condition):
             return condition
         variable = self.layout.places[number].variable
-        own = [use.index for use in uses(condition) if use.variable == variable and not use.whole]
-        index: ex.AnyIndex = next((i for i in own if i in _AT_HAND or isinstance(i, ex.Nth)), ex.Index.ONE)
+        indexes = [use.index for use in uses(condition) if use.variable == variable and not use.whole]
+        index: ex.AnyIndex = next((i for i in indexes if i in _AT_HAND or isinstance(i, ex.Nth)), ex.Index.ONE)
         if when is TestedAt.LATER:
             index = ex.Index.CURRENT
         elif when is TestedAt.FIRST:
             index = ex.Index.FIRST
         elif isinstance(when, ex.Nth):
             index = when
-        if not own:
+        if not indexes:
             index = self.current(variable)[0]
         return put(condition, attribute(variable, index))
 
@@ -219,7 +219,7 @@ def certain(pattern: PatternTree) -> tuple[str, ...]:
             return tuple(variable for part in parts for variable in certain(part))
         case Either(parts=parts):
             every = [certain(part) for part in parts]
-            return tuple(variable for variable in every[0] if all(variable in one for one in every))
+            return tuple(variable for variable in every[0] if all(variable in names for names in every))
         case Repeat(body=body, low=low) if low > 0:
             return certain(body)
     return ()
@@ -229,7 +229,7 @@ def _check_same(query: Runnable) -> None:
     """`[attr = parameter]` is a condition on each event, and no key of a run whose events do not have the attribute."""
     judged = query.counted or Strategy.PARTITION in query.strategies.values()
     for test in query.same:
-        lacking = any(test.attribute not in given for given in (query.schema.roles.types or {}).values())
+        lacking = any(test.attribute not in attributes for attributes in (query.schema.roles.types or {}).values())
         if judged and lacking and isinstance(test.value, SampledLiteral):
             raise NotJoinedError("[attr] of events that do not have it", (test.value.parameter,))
 

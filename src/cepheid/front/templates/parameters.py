@@ -14,14 +14,14 @@ from cepheid.pattern.tree.walk import automaton_of, expressions, walk
 
 def parameters(program: Program, columns: Collection[str]) -> tuple[str, ...]:
     """Those of the columns of a table of rules that a program names, in the order of the text."""
-    found = (name for query in program.queries for name in (*_names(query), *_windows(query)))
-    return tuple(name for name in dict.fromkeys(found) if name in columns)
+    named = (name for query in program.queries for name in (*_names(query), *_windows(query)))
+    return tuple(name for name in dict.fromkeys(named) if name in columns)
 
 
 def shapes(program: Program, columns: Collection[str]) -> tuple[str, ...]:
     """The parameters that shape a query, so that they must be constants of it; WITHIN is not among these."""
-    found = (name for query in program.queries for name in (*_shaping(query), *_other_windows(query)))
-    return tuple(name for name in dict.fromkeys(found) if name in columns)
+    named = (name for query in program.queries for name in (*_shaping(query), *_other_windows(query)))
+    return tuple(name for name in dict.fromkeys(named) if name in columns)
 
 
 def window_parameter(program: Program, columns: Collection[str]) -> str | None:
@@ -75,7 +75,7 @@ def _shaping(query: QueryTree) -> Iterator[str]:
                     yield from _names_in(index)
                 case ex.Call(function=name, arguments=arguments) if name.lower() in (*UNITS_OF, *MATCHING):
                     places = (UNITS_OF[name.lower()][0],) if name.lower() in UNITS_OF else (1,)
-                    yield from (found for k in places for one in arguments[k : k + 1] for found in _names_in(one))
+                    yield from (word for k in places for part in arguments[k : k + 1] for word in _names_in(part))
     yield from _SHAPING[query.language](query)
 
 

@@ -63,10 +63,10 @@ def join(query: Runnable, *, windowed: bool = False) -> Joined:
 
 def _used(query: Runnable) -> dict[str, SampledLiteral]:
     """The constants of a query, by column."""
-    found: dict[str, SampledLiteral] = {}
+    constants: dict[str, SampledLiteral] = {}
     for expression in _all_expressions(query):
-        found |= {constant.column: constant for constant in constants_in(expression)}
-    return found
+        constants |= {constant.column: constant for constant in constants_in(expression)}
+    return constants
 
 
 def _all_expressions(query: Runnable) -> Iterator[ex.Expression]:
@@ -88,7 +88,7 @@ def _schema(schema: Schema, columns: Iterable[ConstantColumn], *, windowed: bool
         added[WINDOW] = window_type(schema)
     if not added.keys().isdisjoint(schema.columns):
         raise NotJoinedError("a column of the events has the name of one of the rules")
-    types = schema.roles.types and {name: (*given, *added) for name, given in schema.roles.types.items()}
+    types = schema.roles.types and {name: (*attributes, *added) for name, attributes in schema.roles.types.items()}
     return replace(
         schema,
         columns={**schema.columns, **added},
