@@ -3,5 +3,5 @@
 The data flow: `encoding` turns columns into arrays of numbers; `planning` compiles a query and chooses a plan;
 `machines` run one query; `matches` turn what a machine emits into what a user reads. `stream` connects them: the
 order of events, the watermark, the queries of a program, snapshots, and matches that are emitted before they are
-certain. `many` runs many rules on one stream.
+certain. `many` runs many rules on one stream. `session` keeps queries that come, go and change on a stream of batches.
 """

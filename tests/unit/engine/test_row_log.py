@@ -26,7 +26,7 @@ def test_rows_stay_in_order(seed: int) -> None:
     log, first, end = RowLog(SCHEMA.arrow), 0, 0
     for _ in range(400):
         count = random_.choice([1, 1, 1, 5, 300])
-        log.add(rows(end, count, few=random_.random() < 0.5))
+        log.added.append(rows(end, count, few=random_.random() < 0.5))
         end += count
         if random_.random() < 0.1:
             gone = random_.randint(0, end - first)
@@ -40,7 +40,7 @@ def test_rows_stay_in_order(seed: int) -> None:
 def test_rows_that_are_added_alone_are_in_few_pieces() -> None:
     log = RowLog(SCHEMA.arrow)
     for k in range(2 * LARGE):
-        log.add(rows(k, 1, few=False))
+        log.added.append(rows(k, 1, few=False))
         assert log.table.column(0).num_chunks <= 2 + LARGE.bit_length()
     assert log.table.column("ts").to_pylist() == list(range(2 * LARGE))
 
@@ -48,7 +48,7 @@ def test_rows_that_are_added_alone_are_in_few_pieces() -> None:
 def test_an_empty_log_has_the_columns() -> None:
     log = RowLog(SCHEMA.arrow)
     assert log.table.schema == SCHEMA.arrow
-    log.add(rows(0, 2, few=True))
+    log.added.append(rows(0, 2, few=True))
     log.cut(2)
     assert (log.table.num_rows, log.table.schema) == (0, SCHEMA.arrow)
     log.restore(rows(7, 1, few=False))
@@ -59,6 +59,6 @@ def test_dictionaries_that_do_not_fit_into_one_stay_apart() -> None:
     words = pa.dictionary(pa.int8(), pa.string())
     log = RowLog(pa.schema({"s": words}))
     for k in range(200):
-        log.add(pa.table({"s": pa.array([str(k)], words)}))
+        log.added.append(pa.table({"s": pa.array([str(k)], words)}))
         assert log.table.num_rows == k + 1
     assert log.table.column("s").to_pylist() == [str(k) for k in range(200)]

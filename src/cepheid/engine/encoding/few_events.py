@@ -51,13 +51,6 @@ class FewEvents:
         place = self.form.places[column]
         return [row[place] for row in self.rows]
 
-    @property
-    def first_tick(self) -> int:
-        """The time of the first one, in the unit of its column."""
-        place = self.form.time
-        time: int = self.rows[0][place]
-        return time // self.form.scales[place]
-
     def ticks(self) -> np.ndarray:
         """The times, none of which is NULL, in the unit of their column."""
         times: list[int] = [row[self.form.time] for row in self.rows]

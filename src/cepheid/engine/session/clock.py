@@ -12,21 +12,21 @@ class Clock:
     it moves: never back.
 
     lateness: by how many nanoseconds the watermark trails the events; None: it is moved by calls only.
-    latest: the greatest time of an event that was accepted.
+    latest: the greatest time of an event that was accepted. trail: the lateness in ticks.
     """
 
-    __slots__ = ("_trail", "lateness", "latest", "watermark")
+    __slots__ = ("lateness", "latest", "trail", "watermark")
 
     def __init__(self, lateness: int | None) -> None:
         self.lateness = lateness
         self.watermark: int | None = None
         self.latest: int | None = None
-        self._trail = 0
+        self.trail = 0
 
     def open(self, schema: Schema) -> None:
         """Count the lateness in ticks of the time column."""
         if self.lateness is not None:
-            self._trail = -(-self.lateness // schema.tick)
+            self.trail = -(-self.lateness // schema.tick)
 
     def see(self, high: int) -> None:
         """Note the greatest time of events that were accepted."""
@@ -35,7 +35,7 @@ class Clock:
 
     def following(self, high: int) -> int:
         """The watermark after events up to a time, where it follows them."""
-        trailing = high - self._trail
+        trailing = high - self.trail
         return trailing if self.watermark is None or trailing > self.watermark else self.watermark
 
     def present(self, promised: int | None) -> int | None:

@@ -125,8 +125,10 @@ class WaitingSession(QuerySession[WaitingQuery]):
         for shared in self._shared:
             shared.stream.arrivals.add(arrival)
         if arrival.count:
+            clock = self.clock
             self.events += arrival.count
-            self.clock.see(arrival.high)
+            if clock.latest is None or arrival.high > clock.latest:  # as `see` has it, without a call for each event
+                clock.latest = arrival.high
         return arrival
 
     def accept(self, arrival: Arrival, signs: Signs = None, on_accepted: OnAccepted | None = None) -> Matches:
@@ -134,9 +136,11 @@ class WaitingSession(QuerySession[WaitingQuery]):
         on_time = self.take(arrival)
         if on_accepted is not None:
             on_accepted(self.pipeline.events.arrivals.read(on_time), None)
-        if self.clock.lateness is None or not on_time.count:
+        clock = self.clock
+        if clock.lateness is None or not on_time.count:
             return self.nothing()
-        return self.reach(self.clock.following(on_time.high))
+        watermark = on_time.high - clock.trail  # as `following` has it
+        return self.reach(watermark if clock.watermark is None else max(watermark, clock.watermark))
 
     def reach(self, watermark: int) -> Matches:
         """Move the watermark, in ticks: all events before it are in. Return the matches that became certain."""

@@ -75,7 +75,7 @@ class InputStream:
             self.mixed = self.events
         self.events += len(times)
         self.last = last if self.last is None or last > self.last else self.last
-        self._log.add(events)
+        self._log.added.append(events)
         return batch
 
     @property

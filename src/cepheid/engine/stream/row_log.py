@@ -15,23 +15,21 @@ LARGE = 4_096
 
 
 class RowLog:
-    """Rows in pieces, small ones at the end: a row that is added alone is copied a few times in all."""
+    """Rows in pieces, small ones at the end: a row that is added alone is copied a few times in all.
+
+    added: rows that come after all others, in the order in which they came, until somebody reads the log.
+    """
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
         self._pieces: list[pa.Table] = []
-        self._added: list[Events] = []  # after those, and not read yet
+        self.added: list[Events] = []
         self._table: pa.Table | None = None  # all of them, if they were read
-
-    def add(self, events: Events) -> None:
-        """Add rows at the end."""
-        self._added.append(events)
-        self._table = None
 
     @property
     def table(self) -> pa.Table:
         """All rows."""
-        if self._table is None:
+        if self._table is None or self.added:
             self._take_added()
             self._table = pa.concat_tables(self._pieces) if self._pieces else empty_table(self._schema)
         return self._table
@@ -39,7 +37,7 @@ class RowLog:
     @property
     def events(self) -> Events:
         """All rows, as they came if they came together: no column is moved before it is read."""
-        only = self._added[0] if len(self._added) == 1 and not self._pieces else None
+        only = self.added[0] if len(self.added) == 1 and not self._pieces else None
         return only if isinstance(only, Reordered) else self.table
 
     def cut(self, count: int) -> None:
@@ -53,15 +51,15 @@ class RowLog:
 
     def restore(self, table: pa.Table) -> None:
         """Go on with rows that were kept."""
-        self._pieces, self._added, self._table = [table] if table.num_rows else [], [], None
+        self._pieces, self.added, self._table = [table] if table.num_rows else [], [], None
 
     def _take_added(self) -> None:
         """Make a piece of what was added, and one of this and those before it that are not larger."""
-        if not self._added:
+        if not self.added:
             return
         pieces = self._pieces
-        pieces.append(as_table(joined(self._added)))
-        self._added = []
+        pieces.append(as_table(joined(self.added)))
+        self.added = []
         most = LARGE if len(pieces) <= MANY_CHUNKS else None
         first, rows = len(pieces) - 1, pieces[-1].num_rows
         while first and pieces[first - 1].num_rows <= rows and (most is None or rows < most):

@@ -74,7 +74,8 @@ class Arrival:
 def arrival_of(schema: Schema, events: Events, times: Any = None, level: int = 0) -> Arrival:
     """Some events, with their times in ticks if these are known."""
     if times is None and isinstance(events, FewEvents) and len(events.rows) == 1 and schema.start is None:
-        time = events.first_tick  # nearly every push of a live stream is one event
+        form = events.form  # nearly every push of a live stream is one event
+        time: int = events.rows[0][form.time] // form.scales[form.time]
         return Arrival(RowsInMemory(events, np.array([time], np.int64), True), 1, time, time, level=level)
     if times is None:
         times = events.ticks() if isinstance(events, FewEvents) else ticks(schema, events)
