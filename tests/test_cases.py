@@ -30,7 +30,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
                 id=f"{FilePath(case.file).stem}::{case.title}[{path.name}]",
                 marks=[pytest.mark.slow] if takes_long(case, path) else [],
             )
-            for case, path in runs(metafunc.config.cache)
+            for case, path in runs(getattr(metafunc.config, "cache", None))
             if slow or not takes_long(case, path)
         ],
     )
