@@ -1,6 +1,9 @@
 """The comparison operators, against the order of whole numbers."""
 
+import ast
+from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
 from cepheid.pattern.expressions.comparisons import (
     SIGNS,
@@ -37,3 +40,15 @@ def test_what_follows_from_two_comparisons_of_one_value() -> None:
         sign = order(low, high)
         assert implies(one, other, sign) is (first <= second)
         assert excludes(one, other, sign) is not bool(first & second)
+
+
+def texts(nodes: Sequence[ast.expr | None]) -> set[object]:
+    return {node.value for node in nodes if isinstance(node, ast.Constant)}
+
+
+def test_that_no_module_swaps_or_negates_by_a_table_of_its_own() -> None:
+    for path in sorted((Path(__file__).parents[3] / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Dict):
+                sides = texts(node.keys), texts(node.values)
+                assert any(len(side & SIGNS.keys()) < 2 or not side <= SIGNS.keys() for side in sides), path
