@@ -23,7 +23,9 @@ class PackedEvents(NamedTuple):
     rows: int
 
 
-def pack(table: pa.Table, times: Any, buckets: Any, *, dense: bool = False) -> Iterator[tuple[int, PackedEvents]]:
+def pack(
+    table: pa.Table, times: np.ndarray, buckets: np.ndarray, *, dense: bool = False
+) -> Iterator[tuple[int, PackedEvents]]:
     """Yield each bucket that has events, with its events.
 
     times: those of the rows, in ticks.

@@ -145,7 +145,7 @@ class PartitionIndex:
             codes, values = codes.fill_null(len(values)), [*values, None]
         return to_numpy(codes), values
 
-    def _narrow(self, name: str, column: pa.ChunkedArray) -> tuple[Any, int, int] | None:
+    def _narrow(self, name: str, column: pa.ChunkedArray) -> tuple[np.ndarray, int, int] | None:
         """Whole numbers in a narrow range need no hashing: how far each is from the least, that one, and the most."""
         if self.kinds[name] is not Kind.INT or column.null_count or not len(column):
             return None
@@ -206,7 +206,7 @@ class KeyTable:
         return self.size
 
     @property
-    def keys(self) -> Any:
+    def keys(self) -> np.ndarray:
         """All keys, in the order of their partitions."""
         return self.known[: self.size]
 
@@ -214,7 +214,7 @@ class KeyTable:
         """Start from some keys; the hash table is built when the next keys arrive."""
         self.known, self.size, self.table = keys, len(keys), np.zeros(0, np.uint32)
 
-    def number(self, keys: Any) -> Any:
+    def number(self, keys: np.ndarray) -> np.ndarray:
         """The partitions of some keys, new ones included."""
         wanted = self.size + len(keys)
         if 2 * wanted > len(self.table) or len(self.known) < wanted:
@@ -225,7 +225,7 @@ class KeyTable:
             self._number(known[:count].copy())
         return self._number(keys)
 
-    def _number(self, keys: Any) -> Any:
+    def _number(self, keys: np.ndarray) -> np.ndarray:
         partitions = np.empty(len(keys), np.uint32)
         function = library_function("number_keys", native=True)
         table, known = self._pins.pin([self.table, self.known])

@@ -131,7 +131,7 @@ class Arrivals:
         self._fill(left)
         return self._in_order(*self._concatenated(ready))
 
-    def _in_order(self, events: Events, times: Any) -> Timed:
+    def _in_order(self, events: Events, times: np.ndarray) -> Timed:
         """Events in the order of S1."""
         if is_ascending(times):
             return events, times
@@ -220,12 +220,12 @@ def _follow(arrivals: list[Arrival]) -> bool:
     return known and all(one.high < other.low for one, other in pairwise(arrivals))
 
 
-def _in_time(times: Any) -> bool:
+def _in_time(times: np.ndarray) -> bool:
     """Whether no time is before the one before."""
     return bool((times[1:] >= times[:-1]).all())
 
 
-def _by_time(table: pa.Table, times: Any) -> tuple[pa.Table, Any]:
+def _by_time(table: pa.Table, times: np.ndarray) -> tuple[pa.Table, np.ndarray]:
     """The events in the order of their times; those of one time stay in their order."""
     if _in_time(times):
         return table, times
@@ -236,7 +236,7 @@ def _by_time(table: pa.Table, times: Any) -> tuple[pa.Table, Any]:
 def arrange(
     schema: Schema,
     table: pa.Table | Reordered,
-    times: Any,
+    times: np.ndarray,
     types: frozenset[str] | None = None,
     known: Mapping[str, pa.ChunkedArray] = MappingProxyType({}),
 ) -> Any:
@@ -275,8 +275,12 @@ def arrange(
 
 
 def _of_types(
-    schema: Schema, table: pa.Table | Reordered, known: Mapping[str, pa.ChunkedArray], types: frozenset[str], order: Any
-) -> Any:
+    schema: Schema,
+    table: pa.Table | Reordered,
+    known: Mapping[str, pa.ChunkedArray],
+    types: frozenset[str],
+    order: np.ndarray | None,
+) -> np.ndarray:
     """The places of the rows of some types in an order of all rows, or as they are."""
     kind = schema.roles.type
     assert kind is not None
@@ -286,7 +290,7 @@ def _of_types(
     return np.flatnonzero(found if order is None else found[order])
 
 
-def _arranged_few(schema: Schema, events: FewEvents, times: Any) -> Timed:
+def _arranged_few(schema: Schema, events: FewEvents, times: np.ndarray) -> Timed:
     """The same of a few events, one by one."""
     places = [events.form.places[name] for name in (schema.roles.time, *schema.roles.order_by, *schema.columns)]
     order = sorted(range(len(times)), key=lambda k: [sort_key(events.rows[k][place]) for place in places])

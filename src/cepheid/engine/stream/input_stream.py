@@ -67,7 +67,7 @@ class InputStream:
             self.mixed = self.events
         return batch
 
-    def append(self, events: Events, times: Any) -> Batch:
+    def append(self, events: Events, times: np.ndarray) -> Batch:
         """The next events, which are in order."""
         batch = Batch(self.codes, events, times, self.events)
         first, last = int(times[0]), int(times[-1])
@@ -152,7 +152,7 @@ class InputStream:
         self.look_at = 0
 
     def _compact_partitions(self, machines: Sequence[Machine]) -> None:
-        alive: dict[Any, Any] = {
+        alive: dict[Any, np.ndarray] = {
             partitions: np.zeros(len(numbers), bool) for partitions, numbers in self.codes.keys.items()
         }
         for machine in machines:

@@ -71,7 +71,7 @@ class Arrival:
     level: int = 0
 
 
-def arrival_of(schema: Schema, events: Events, times: Any = None, level: int = 0) -> Arrival:
+def arrival_of(schema: Schema, events: Events, times: np.ndarray | None = None, level: int = 0) -> Arrival:
     """Some events, with their times in ticks if these are known."""
     if times is None and isinstance(events, FewEvents) and len(events.rows) == 1 and schema.start is None:
         form = events.form  # nearly every push of a live stream is one event

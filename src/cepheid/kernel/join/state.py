@@ -17,6 +17,7 @@ from cepheid.kernel.join.kernel import COUNTS, JoinFunction, JoinKernel, Size, W
 from cepheid.kernel.join.select import SEEN
 from cepheid.kernel.runtime import FAILED, TESTS
 from cepheid.plan.join import Join
+from cepheid.values.json import Json
 
 FEW = 1024
 """Entries that are kept although their window is over."""
@@ -192,7 +193,7 @@ class StackState:
 
     # Entries.
 
-    def _values(self, array: Any, x: int) -> Any:
+    def _values(self, array: Any, x: int) -> np.ndarray:
         """What an array has of the entries of a stack."""
         return np.asarray(self.arrays[array.name][: self.count(x)], np.dtype(array.element.name))
 
@@ -262,11 +263,11 @@ class StackState:
     def _cut(self, x: int, count: int) -> None:
         """Let go of the first entries of a stack."""
         if count:
-            kept: Any = np.ones(self.count(x), bool)
+            kept: np.ndarray = np.ones(self.count(x), bool)
             kept[:count] = False
             self._keep(x, kept)
 
-    def _keep(self, x: int, wanted: Any) -> None:
+    def _keep(self, x: int, wanted: np.ndarray) -> None:
         """Some entries of a stack, in their order."""
         rest = int(wanted.sum())
         if rest == len(wanted):
@@ -280,19 +281,19 @@ class StackState:
         """The arrays of a stack."""
         yield from (one for one in self.kernel.select.state if one.owner == self.kernel.variables[x])
 
-    def held_partitions(self) -> Any:
+    def held_partitions(self) -> np.ndarray:
         """Which partitions have an entry."""
-        alive: Any = np.zeros(self.partitions, bool)
+        alive: np.ndarray = np.zeros(self.partitions, bool)
         for stack in self.stacks:
             if stack.partition is not None:
                 alive[self._values(stack.partition, stack.number)] = True
         return alive
 
-    def keep_partitions(self, alive: Any) -> None:
+    def keep_partitions(self, alive: np.ndarray) -> None:
         """Give up partitions that have nothing; the others are numbered anew, in order."""
         self.fit(len(alive))  # another query of the stream may have met keys that this one has not
         partitions, kept = self.partitions, np.flatnonzero(alive)
-        number: Any = np.zeros(partitions, np.uint32)
+        number: np.ndarray = np.zeros(partitions, np.uint32)
         number[kept] = np.arange(len(kept))
         for wanted in self.kernel.select.state:
             name = wanted.array.name
@@ -306,11 +307,11 @@ class StackState:
         self._fitted = None
         self.fit(len(kept))
 
-    def held_strings(self) -> Iterator[Any]:
+    def held_strings(self) -> Iterator[np.ndarray]:
         """The codes of strings that entries hold."""
         yield from (self._values(one.array, x) for one, x in self._coded())
 
-    def renumber_strings(self, number: Any) -> None:
+    def renumber_strings(self, number: np.ndarray) -> None:
         """Strings have other codes from now on."""
         for one, x in self._coded():
             codes = np.clip(self._values(one.array, x), -1, len(number) - 1)
@@ -324,7 +325,7 @@ class StackState:
 
     # Snapshots.
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[Json, list[np.ndarray]]:
         """The stacks as they are; the matches of all events have been made."""
         names, arrays = ["cells"], [np.asarray(self.cells, np.int64)]
         for wanted in self.kernel.select.state:
@@ -334,7 +335,7 @@ class StackState:
             arrays.append(np.array(array[:length], np.dtype(wanted.array.element.name)))
         return {"names": names}, arrays
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], partitions: int) -> None:
+    def load(self, facts: Json, arrays: list[np.ndarray], partitions: int) -> None:
         """Take up a state that was dumped, by either kind of run, for the same NULLs."""
         given = dict(zip(facts["names"], arrays, strict=True))
         self.cells = as_kind(given.pop("cells"), "int64", native=self.native)

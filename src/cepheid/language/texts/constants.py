@@ -114,7 +114,7 @@ class TextConstants:
             read[code] = reader.read(self.written[code])
         return read[code]
 
-    def types(self, reader: ConstantReader, codes: np.ndarray) -> tuple[list[str | None], Any]:
+    def types(self, reader: ConstantReader, codes: np.ndarray) -> tuple[list[str | None], np.ndarray]:
         """The types that constants have at a place, and for each constant which of them; None: it can't be read.
 
         Durations and moments are of one type each, whatever the finest of their units.

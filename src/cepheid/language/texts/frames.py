@@ -140,7 +140,7 @@ class Framed:
             rows_now[begins[old_conjunct] + self.conjunct_row[kept]],
         )
 
-    def conditions(self) -> list[list[tuple[int, Any]]]:
+    def conditions(self) -> list[list[tuple[int, np.ndarray]]]:
         """For each frame its conjuncts, each with the rows that it has in texts of that frame."""
         rows: list[list[tuple[int, Any]]] = [[] for _ in self.frames]
         for number, conjunct in enumerate(self.conjuncts):
@@ -335,7 +335,7 @@ class _Conditions:
         constants = np.array([self.own_constants[skeleton] for skeleton in skeletons.tolist()], np.int64)
         return self.cut_texts.codes[self.cut_texts.first[texts][:, None] + constants[row]]
 
-    def by_key(self) -> list[tuple[_Key, Any]]:
+    def by_key(self) -> list[tuple[_Key, np.ndarray]]:
         """For each conjunct the places where it stands."""
         return list(zip(self.keys, groups(self.key, len(self.keys)), strict=True))
 

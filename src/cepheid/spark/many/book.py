@@ -45,7 +45,7 @@ def read_book(saved: Mapping[str, Any], source: PartSource) -> Book:
     return remembered(Book(mark, {} if saved["lives"] is None else lives_of(source.table(saved["lives"]))))
 
 
-def lives_of(table: pa.Table) -> dict[Any, Life]:
+def lives_of(table: pa.Table) -> dict[str, Life]:
     """The lives of a table."""
     ids, since, until = (table.column(name).to_pylist() for name in ("id", "since", "until"))
     return dict(zip(ids, zip(since, until, strict=True), strict=True))
@@ -65,7 +65,7 @@ _BOOKS: dict[str, Book] = {}
 class InitialRules:
     """The rules that a stream began with, found by their ids."""
 
-    def __init__(self, ids: pa.Array, numbers: Any) -> None:
+    def __init__(self, ids: pa.Array, numbers: np.ndarray) -> None:
         self.ids = ids
         self._known = set(ids.take(pa.array(np.asarray(numbers, np.int64))).to_pylist())
 

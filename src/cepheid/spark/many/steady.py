@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -17,7 +16,7 @@ MOST_SHARDS = 8
 """Buckets of rules to which all events go: each of them costs a copy of every event."""
 
 
-def hashes(values: pa.Array) -> Any:
+def hashes(values: pa.Array) -> np.ndarray:
     """A hash of whole numbers or texts, which Spark computes too; that of NULL is -1."""
     texts = values.cast(pa.string()).to_pylist()
     return np.fromiter((-1 if text is None else crc32(text.encode()) for text in texts), np.int64, len(texts))
@@ -28,7 +27,7 @@ def hash_of(column: Column) -> Column:
     return F.crc32(column.cast("string").cast("binary"))
 
 
-def places_of(hashed: Any, way: RuleSplit) -> Any:
+def places_of(hashed: np.ndarray, way: RuleSplit) -> np.ndarray:
     """The bucket of each hash; -1 for that of NULL."""
     return np.where(hashed < 0, -1, way.first + hashed % way.buckets)
 
@@ -52,7 +51,7 @@ class Steadily:
         values = pa.table({"value": coded.dictionary})
         return RuleSplit(numbers, self.keyed, first, column=column, values=values, places=places)
 
-    def by_rules(self, numbers: Any, first: int) -> RuleSplit:
+    def by_rules(self, numbers: np.ndarray, first: int) -> RuleSplit:
         """By the hash of the id."""
         way = RuleSplit(numbers, min(self.keyed, MOST_SHARDS), first)
         places = places_of(hashes(self._ids.take(pa.array(numbers, pa.int64()))), way)

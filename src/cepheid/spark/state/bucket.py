@@ -23,6 +23,7 @@ from cepheid.spark.state.parts import Inventory, StateReader, StateWriter, read_
 from cepheid.spark.state.rows import packed
 from cepheid.spark.state.store import StateStore, reporting_damage
 from cepheid.spark.worker import WorkerQuery
+from cepheid.values.json import Json
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,7 @@ class Bucket:
             if header["state"] is not None:
                 self.session = self._restored(header["state"], self.reader)
 
-    def _restored(self, saved: dict[str, Any], reader: StateReader) -> AnySession:
+    def _restored(self, saved: Json, reader: StateReader) -> AnySession:
         query = self.worker_query
         saved["session"]["fingerprint"] = query.query.compiled.fingerprint  # maybe of another query of the same shape
         session = self._new_session()

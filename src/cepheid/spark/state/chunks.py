@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ def cut(body: bytes) -> Iterator[memoryview]:
         yield view[at : at + 4 * CHUNK]
 
 
-def _ends(words: Any) -> Iterator[int]:
+def _ends(words: np.ndarray) -> Iterator[int]:
     """Yield the byte positions where a chunk may end: after three words whose rolling hash is below a threshold."""
     for at in range(0, len(words), _BLOCK):
         some = words[at : at + _BLOCK + 2]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
 
 import pyarrow as pa
 
@@ -13,6 +12,7 @@ from cepheid.engine.state_shape import differences, state_shape
 from cepheid.errors import UsageError
 from cepheid.spark.state.store import other_format
 from cepheid.spark.worker import WorkerQuery
+from cepheid.values.json import Json
 
 FORMAT = 2
 """The format of the state in a checkpoint. A checkpoint of another format is refused."""
@@ -47,7 +47,7 @@ class StreamFingerprint:
     control: bool = False
     many: bool = False
 
-    def check(self, stored: dict[str, Any], *, by_shape: bool = False) -> None:
+    def check(self, stored: Json, *, by_shape: bool = False) -> None:
         """Raise CEP905 if the state was written by another stream.
 
         by_shape: state of another query is accepted if it has the same shape.

@@ -16,6 +16,7 @@ from cepheid.spark.packing import CODEC, unpack, write
 from cepheid.spark.state.chunks import cut
 from cepheid.spark.state.rows import PackedRows, packed
 from cepheid.spark.state.store import StateStore, damaged, digest_of, reporting_damage
+from cepheid.values.json import Json
 
 SMALL = 16_384
 """Bytes up to which rows, or the body, go into the header."""
@@ -35,7 +36,7 @@ class Inventory:
     segments: dict[str, list[list[int]]] = field(default_factory=dict)
 
 
-def read_header(blob: bytes) -> tuple[dict[str, Any], FlatSource]:
+def read_header(blob: bytes) -> tuple[Json, FlatSource]:
     """Split a stored header into its facts and the small parts that it carries."""
     with reporting_damage():
         return from_bytes(blob[NONCE:])
@@ -102,7 +103,7 @@ class StateWriter(FlatSink):
         self.size += kept.size
         return [kept.digest, kept.size], kept
 
-    def close(self, header: dict[str, Any]) -> bytes:
+    def close(self, header: Json) -> bytes:
         """Write the body and the header, delete parts that are no longer used, and return the nonce of the state."""
         chunks: list[tuple[str, int]] = []
         body, inner = self.parts, FlatSink()
@@ -153,7 +154,7 @@ def read_chunk(store: StateStore, digest: str, size: int) -> bytes:
 class StateReader(FlatSource):
     """Reads the parts of a state, and checks them against their digests."""
 
-    def __init__(self, store: StateStore, header: dict[str, Any], flat: FlatSource) -> None:
+    def __init__(self, store: StateStore, header: Json, flat: FlatSource) -> None:
         self.store = store
         self.stored = Inventory(header["parts"], header["rows"])
         chunks: list[list[Any]] = header["chunks"]
