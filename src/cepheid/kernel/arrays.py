@@ -13,7 +13,7 @@ Array = Any
 
 
 class Pinned:
-    """A numpy array and where it is: to ask for the address takes longer than to go over an event."""
+    """A numpy array and where it is: to ask for the address takes longer than to process an event."""
 
     __slots__ = ("address", "array", "dtype", "whole")
 
@@ -34,7 +34,7 @@ class Pins:
         self._last: list[Pinned] = []
 
     def pin(self, arrays: Sequence[np.ndarray]) -> list[Pinned]:
-        """The arrays, pinned."""
+        """Return the arrays with their addresses, which are taken again only for arrays that are new."""
         last = self._last
         if len(last) != len(arrays):
             last = list(map(Pinned, arrays))

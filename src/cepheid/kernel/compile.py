@@ -121,8 +121,8 @@ class Compilable:
         """As machine code, on arrays: what was loaded before, or from the cache, or compiled now."""
         if self.key not in _LOADED:
             with _LOCK:
-                own = _LOCKS.setdefault(self.key, Lock())
-            with _timed(self.function.name), own:  # who wants another kernel need not wait for this one
+                lock = _LOCKS.setdefault(self.key, Lock())
+            with _timed(self.function.name), lock:  # who wants another kernel need not wait for this one
                 if self.key not in _LOADED:
                     _LOADED[self.key] = _load(self)
         return _LOADED[self.key]
@@ -132,7 +132,7 @@ class Compilable:
         if self.key in _LOADED:
             return True
         if self.key in _BESIDE and not _BESIDE[self.key].is_alive():
-            self.compiled()  # it has failed: tell why
+            self.compiled()  # it has failed: raise why
         elif self.key not in _BESIDE:
             # A daemon ends with the process, but for the kernel that it compiles. LLVM runs without the interpreter's
             # lock.
@@ -210,7 +210,7 @@ def run_on_arrays(name: str, *arguments: Any, native: bool) -> int:
     function = library_function(name, native=native)
     if native:
         return function(*arguments)
-    # A view gives numbers of Python's own, which do not overflow and are faster.
+    # A view has numbers of Python's own, which do not overflow and are faster.
     return function(*(a.data if isinstance(a, np.ndarray) else a for a in arguments))
 
 
@@ -223,12 +223,12 @@ def warm() -> None:
 @cache
 def _own_source() -> str:
     """Hash the compiler and the functions written by hand, so that kernels of another release are not found."""
-    found = []
+    sources = []
     for folder in (files("cepheid.kernel"), files("cepheid.kernel").joinpath("code")):
         for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
             if file.name.endswith(".py"):
-                found.append(file.read_text(encoding="utf-8"))
-    return hashlib.sha256("\n".join(found).encode()).hexdigest()
+                sources.append(file.read_text(encoding="utf-8"))
+    return hashlib.sha256("\n".join(sources).encode()).hexdigest()
 
 
 @cache
@@ -298,10 +298,10 @@ def _link(function: n.Function, code: bytes) -> Run:
 def _read(path: Path) -> bytes | None:
     """Read an object file; None if its checksum is wrong."""
     try:
-        found = path.read_bytes()
+        data = path.read_bytes()
     except OSError:
         return None
-    return found[32:] if hashlib.sha256(found[32:]).digest() == found[:32] else None
+    return data[32:] if hashlib.sha256(data[32:]).digest() == data[:32] else None
 
 
 def _write(path: Path, code: bytes) -> None:

@@ -32,7 +32,7 @@ class Constant:
 
 
 class Constants:
-    """The constants of one kernel, numbered as they are met. A literal that is read in two places is one constant."""
+    """The constants of one kernel as they are read; a literal that is read in two places is one constant."""
 
     def __init__(self, prefix: str = "constant") -> None:
         self.prefix = prefix

@@ -1,4 +1,4 @@
-"""Words taken apart: the row of an event and the variable that it is bound to. Compiled like the match store."""
+"""Words taken apart: the row of an event and its variable. Compiled like the match store."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class KernelSort(Enum):
 
     @property
     def scalar(self) -> Scalar:
-        """The machine's type."""
+        """The type in which the machine has values of this sort."""
         return {KernelSort.REAL: FLOAT64, KernelSort.BOOLEAN: UINT8}.get(self, INT64)
 
     @property
@@ -74,7 +74,7 @@ class Truth:
     false: n.Expr
 
     def turned(self) -> Truth:
-        """NOT."""
+        """NOT: TRUE and FALSE change places, UNKNOWN stays."""
         return Truth(self.false, self.true)
 
 
@@ -96,9 +96,9 @@ class KernelTranslator:
 
     def value(self, node: ex.Expression) -> Value:
         """The code of a value."""
-        found = self.leaf(node)
-        if found is not None:
-            return found
+        known = self.leaf(node)
+        if known is not None:
+            return known
         match node:
             case ex.Literal():
                 return self.literal(node)
@@ -108,8 +108,8 @@ class KernelTranslator:
             case ex.Arithmetic():
                 return self.arithmetic(node)
             case Ratio(left=left, right=right):
-                one, other = self.value(left), self.value(right)
-                return Value(real(one) / real(other), KernelSort.REAL, any_of([one.null, other.null]))
+                dividend, divisor = self.value(left), self.value(right)
+                return Value(real(dividend) / real(divisor), KernelSort.REAL, any_of([dividend.null, divisor.null]))
             case Root(operand=operand):
                 inside = self.value(operand)
                 return Value(n.Invoke("sqrt", (real(inside),), FLOAT64), KernelSort.REAL, inside.null)
@@ -143,7 +143,7 @@ class KernelTranslator:
         return Value(self.constants.literal(node, number), sort, not_nan=not math.isnan(number), not_zero=number != 0)
 
     def arithmetic(self, node: ex.Arithmetic) -> Value:
-        """S3a."""
+        """The code of `+ - * / %`, as S3a defines them."""
         left, right = self.value(node.left), self.value(node.right)
         null = any_of([left.null, right.null])
         if KernelSort.TIME in (left.sort, right.sort):
@@ -158,31 +158,31 @@ class KernelTranslator:
             divisor = choose(zero, n.Immediate(1.0, FLOAT64), real(right))
             return Value(real(left) / divisor, KernelSort.REAL, any_of([null, zero]))
         sort = KernelSort.REAL if KernelSort.REAL in (left.sort, right.sort) else KernelSort.INTEGER
-        one, other = (real(left), real(right)) if sort is KernelSort.REAL else (left.code, right.code)
+        first, second = (real(left), real(right)) if sort is KernelSort.REAL else (left.code, right.code)
         if node.operator == "%":
             name = "remainder" if sort is KernelSort.INTEGER else "fremainder"
-            return Value(n.Invoke(name, (one, other), sort.scalar), sort, any_of([null, zero]))
-        found = n.arithmetic(node.operator, one, other)
-        return Value(n.Wrap(found) if sort is KernelSort.INTEGER else found, sort, null)
+            return Value(n.Invoke(name, (first, second), sort.scalar), sort, any_of([null, zero]))
+        computed = n.arithmetic(node.operator, first, second)
+        return Value(n.Wrap(computed) if sort is KernelSort.INTEGER else computed, sort, null)
 
     def call(self, node: ex.Call) -> Value:
         """The few functions that need no Python."""
         if node.function == "abs":
             inside = self.value(node.arguments[0])
-            found = n.Invoke("abs", (inside.code,), inside.sort.scalar)
-            return Value(n.Wrap(found) if inside.sort is KernelSort.INTEGER else found, inside.sort, inside.null)
+            absolute = n.Invoke("abs", (inside.code,), inside.sort.scalar)
+            return Value(n.Wrap(absolute) if inside.sort is KernelSort.INTEGER else absolute, inside.sort, inside.null)
         if node.function == "coalesce":
             *firsts, result = (self.value(argument) for argument in node.arguments)
-            for one in reversed(firsts):
-                result = pick(one.null, result, one)
+            for first in reversed(firsts):
+                result = pick(first.null, result, first)
             return result
         if node.function == "nullif":
-            one, other = (self.value(argument) for argument in node.arguments)
-            return Value(one.code, one.sort, any_of([one.null, compare("=", one, other).true]))
+            first, second = (self.value(argument) for argument in node.arguments)
+            return Value(first.code, first.sort, any_of([first.null, compare("=", first, second).true]))
         raise NotNative(f"{node.function} over several events")
 
     def case(self, node: ex.CaseWhen) -> Value:
-        """CASE as nested choices."""
+        """CASE as nested choices, of which the last is ELSE, or NULL."""
         result = self.value(node.otherwise) if node.otherwise is not None else NOTHING
         for arm in reversed(node.arms):
             result = pick(self.truth(arm.condition).true, self.value(arm.result), result)
@@ -207,26 +207,26 @@ class KernelTranslator:
                 return self.truth(operand).turned()
             case ex.IsNull(operand=operand, negated=negated):
                 null = self.value(operand).null
-                found = Truth(null, negate(null))
-                return found.turned() if negated else found
+                truth = Truth(null, negate(null))
+                return truth.turned() if negated else truth
             case ex.In(operand=operand, choices=choices, negated=negated):
                 value = self.value(operand)
-                found = either([compare("=", value, self.value(choice)) for choice in choices])
-                return found.turned() if negated else found
+                truth = either([compare("=", value, self.value(choice)) for choice in choices])
+                return truth.turned() if negated else truth
             case ex.Between(operand=operand, low=low, high=high, negated=negated):
                 value = self.value(operand)
-                found = both([compare(">=", value, self.value(low)), compare("<=", value, self.value(high))])
-                return found.turned() if negated else found
+                truth = both([compare(">=", value, self.value(low)), compare("<=", value, self.value(high))])
+                return truth.turned() if negated else truth
         return boolean(self.value(node))
 
 
 def both(parts: list[Truth]) -> Truth:
-    """AND of three-valued conditions."""
+    """AND of three-valued conditions: FALSE if one of them is."""
     return Truth(all_of(p.true for p in parts), any_of(p.false for p in parts))
 
 
 def either(parts: list[Truth]) -> Truth:
-    """OR of three-valued conditions."""
+    """OR of three-valued conditions: TRUE if one of them is."""
     return Truth(any_of(p.true for p in parts), all_of(p.false for p in parts))
 
 
@@ -266,13 +266,13 @@ def _compare_reals(operator: str, left: Value, right: Value) -> n.Expr:
         return negate(_compare_reals("<", right, left))
     if operator == "!=":
         return negate(_compare_reals("=", left, right))
-    one, other = real(left), real(right)
+    first, second = real(left), real(right)
     never_nan = [side.not_nan or side.sort is not KernelSort.REAL for side in (left, right)]
     if operator == "=":
-        return one.equals(other) if any(never_nan) else n.Invoke("same", (one, other), BOOL)
+        return first.equals(second) if any(never_nan) else n.Invoke("same", (first, second), BOOL)
     if never_nan[1]:
-        return one < other
-    return negate(other <= one) if never_nan[0] else n.Invoke("less", (one, other), BOOL)
+        return first < second
+    return negate(second <= first) if never_nan[0] else n.Invoke("less", (first, second), BOOL)
 
 
 def pick(condition: n.Expr, then: Value, otherwise: Value) -> Value:
@@ -282,8 +282,8 @@ def pick(condition: n.Expr, then: Value, otherwise: Value) -> Value:
     sort = otherwise.sort if then.null == n.TRUE else then.sort
     if otherwise.null != n.TRUE and then.null != n.TRUE and KernelSort.REAL in (then.sort, otherwise.sort):
         sort = KernelSort.REAL
-    one, other = (as_sort(value, sort) for value in (then, otherwise))
-    return Value(choose(condition, one, other), sort, choose(condition, then.null, otherwise.null))
+    then_code, otherwise_code = (as_sort(value, sort) for value in (then, otherwise))
+    return Value(choose(condition, then_code, otherwise_code), sort, choose(condition, then.null, otherwise.null))
 
 
 def as_sort(value: Value, sort: KernelSort) -> n.Expr:
@@ -292,5 +292,5 @@ def as_sort(value: Value, sort: KernelSort) -> n.Expr:
 
 
 def real(value: Value) -> n.Expr:
-    """As a double."""
+    """A value as a double, whatever number it is."""
     return value.code.to(FLOAT64)

@@ -9,7 +9,7 @@ from lark.tree import Meta
 
 from cepheid.errors import ParseError
 from cepheid.front.automata.registers import read_slot_type
-from cepheid.language.expressions import ExpressionBuilder
+from cepheid.language.expressions import ExpressionBuilder, Parts
 from cepheid.language.lexis import name_of
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import NULL
@@ -26,7 +26,7 @@ class AutomatonBuilder(ExpressionBuilder):
     def register(self, meta: Meta, parts: list[RegisterSlot]) -> list[RegisterSlot]:
         return parts
 
-    def slot(self, meta: Meta, parts: list[Any]) -> RegisterSlot:
+    def slot(self, meta: Meta, parts: Parts) -> RegisterSlot:
         name, type_, initial = parts
         return RegisterSlot(name_of(name), type_, initial or ex.Literal(None, NULL), span=self.span(meta))
 
@@ -44,10 +44,10 @@ class AutomatonBuilder(ExpressionBuilder):
     def on_types(self, meta: Meta, parts: list[str]) -> dict[str, Any]:
         return {"types": tuple(parts)}
 
-    def on_all(self, meta: Meta, _: list[Any]) -> dict[str, Any]:
+    def on_all(self, meta: Meta, _: Parts) -> dict[str, Any]:
         return {"fires": Fires.INSTANT}
 
-    def at_end(self, meta: Meta, _: list[Any]) -> dict[str, Any]:
+    def at_end(self, meta: Meta, _: Parts) -> dict[str, Any]:
         return {"fires": Fires.END}
 
     def when(self, meta: Meta, parts: list[ex.Expression]) -> ex.Expression:
@@ -56,10 +56,10 @@ class AutomatonBuilder(ExpressionBuilder):
     def set(self, meta: Meta, parts: list[Assignment]) -> tuple[Assignment, ...]:
         return tuple(parts)
 
-    def assign(self, meta: Meta, parts: list[Any]) -> Assignment:
+    def assign(self, meta: Meta, parts: Parts) -> Assignment:
         return Assignment(name_of(parts[0]), parts[1], span=self.span(meta))
 
-    def arc(self, meta: Meta, parts: list[Any]) -> ArcClause:
+    def arc(self, meta: Meta, parts: Parts) -> ArcClause:
         name, source, target, trigger, condition, assigns = parts
         return ArcClause(
             source,
@@ -71,11 +71,11 @@ class AutomatonBuilder(ExpressionBuilder):
             **(trigger or {}),
         )
 
-    def epsilon(self, meta: Meta, parts: list[Any]) -> ArcClause:
+    def epsilon(self, meta: Meta, parts: Parts) -> ArcClause:
         name, source, target, condition, assigns = parts
         return ArcClause(source, target, Fires.NOTHING, name, (), condition, assigns or (), span=self.span(meta))
 
-    def ignore(self, meta: Meta, parts: list[Any]) -> ArcClause:
+    def ignore(self, meta: Meta, parts: Parts) -> ArcClause:
         name, state, trigger, condition = parts
         if trigger is not None and "types" not in trigger:
             remedy = "leave it out: IGNORE is a loop on events"

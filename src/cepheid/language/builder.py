@@ -11,7 +11,7 @@ from lark.tree import Meta
 from cepheid.errors import ParseError, PatternError, Span, did_you_mean
 from cepheid.language.automata import AutomatonBuilder
 from cepheid.language.elements import with_elements
-from cepheid.language.expressions import read_integer
+from cepheid.language.expressions import Parts, read_integer
 from cepheid.language.lexis import name_of
 from cepheid.pattern.binding.schema import MATCH_ID
 from cepheid.pattern.expressions import nodes as ex
@@ -43,6 +43,9 @@ from cepheid.pattern.tree.nodes import (
 )
 from cepheid.pattern.tree.walk import conjuncts
 
+Clause = tuple[dict[str, Any], Span]
+"""The fields of a query that a clause sets, and where the clause is."""
+
 _CLAUSES = {
     "where": "WHERE",
     "partition_by": "PARTITION BY",
@@ -62,11 +65,11 @@ class QueryBuilder(AutomatonBuilder):
     def program(self, meta: Meta, queries: list[QueryTree]) -> Program:
         return Program(tuple(queries))
 
-    def query(self, meta: Meta, parts: list[Any]) -> QueryTree:
+    def query(self, meta: Meta, parts: Parts) -> QueryTree:
         source, pattern, *clauses = parts
         return self.with_clauses(meta, source, pattern, clauses)
 
-    def automaton(self, meta: Meta, parts: list[Any]) -> QueryTree:
+    def automaton(self, meta: Meta, parts: Parts) -> QueryTree:
         source, start, *rest = parts
         finals = [part for part in rest if isinstance(part, str)]
         arcs = [part for part in rest if isinstance(part, ArcClause)]
@@ -88,11 +91,11 @@ class QueryBuilder(AutomatonBuilder):
         query = QueryTree(pattern=pattern, streams=streams, sees=sees, span=self.span(meta), **clauses_read)
         return with_elements(with_lengths(query))
 
-    def source(self, meta: Meta, parts: list[Any]) -> tuple[tuple[FromStream, ...], ex.Expression | None]:
+    def source(self, meta: Meta, parts: Parts) -> tuple[tuple[FromStream, ...], ex.Expression | None]:
         *streams, condition = parts
         return tuple(streams), condition
 
-    def stream(self, meta: Meta, parts: list[Any]) -> FromStream:
+    def stream(self, meta: Meta, parts: Parts) -> FromStream:
         name, types = parts
         return FromStream(name, types or (), span=self.span(meta))
 
@@ -108,16 +111,16 @@ class QueryBuilder(AutomatonBuilder):
     def any_order(self, meta: Meta, parts: list[PatternTree]) -> PatternTree:
         return AnyOrder(tuple(parts), span=self.span(meta))
 
-    def seq(self, meta: Meta, parts: list[Any]) -> PatternTree:
+    def seq(self, meta: Meta, parts: Parts) -> PatternTree:
         return self.quantified(Seq(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
 
-    def either_call(self, meta: Meta, parts: list[Any]) -> PatternTree:
+    def either_call(self, meta: Meta, parts: Parts) -> PatternTree:
         return self.quantified(Either(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
 
-    def any_order_call(self, meta: Meta, parts: list[Any]) -> PatternTree:
+    def any_order_call(self, meta: Meta, parts: Parts) -> PatternTree:
         return self.quantified(AnyOrder(tuple(parts[:-1]), span=self.span(meta)), parts[-1], meta)
 
-    def group(self, meta: Meta, parts: list[Any]) -> PatternTree:
+    def group(self, meta: Meta, parts: Parts) -> PatternTree:
         # PATTERN(STOCK+ a[], STOCK b), as SASE+ 6 prints it, is a sequence.
         inner = parts[0] if len(parts) == 2 else Seq(tuple(parts[:-1]), span=self.span(meta))
         return self.quantified(inner, parts[-1], meta)
@@ -130,7 +133,7 @@ class QueryBuilder(AutomatonBuilder):
         assert isinstance(times, tuple)
         return Repeat(body, times[0], times[1], span=self.span(meta))
 
-    def negation(self, meta: Meta, parts: list[Any]) -> PatternTree:
+    def negation(self, meta: Meta, parts: Parts) -> PatternTree:
         event, period = parts
         if not isinstance(event, EventPattern):
             raise PatternError(
@@ -141,13 +144,13 @@ class QueryBuilder(AutomatonBuilder):
             )
         return Negation(event, period, span=self.span(meta))
 
-    def period(self, meta: Meta, parts: list[Any]) -> Window:
+    def period(self, meta: Meta, parts: Parts) -> Window:
         return self.window(meta, parts)
 
     def period_interval(self, meta: Meta, parts: list[ex.Expression]) -> Window:
         return self.cooldown_interval(meta, parts)
 
-    def event(self, meta: Meta, parts: list[Any]) -> PatternTree:
+    def event(self, meta: Meta, parts: Parts) -> PatternTree:
         names, times, variable = parts
         name, is_array = variable or (None, False)
         repeated = isinstance(times, tuple)
@@ -171,22 +174,22 @@ class QueryBuilder(AutomatonBuilder):
     def type_name(self, meta: Meta, parts: list[Token]) -> str:
         return name_of(parts[0])
 
-    def variable(self, meta: Meta, parts: list[Any]) -> tuple[str, bool]:
+    def variable(self, meta: Meta, parts: Parts) -> tuple[str, bool]:
         return name_of(parts[0]), parts[1] is not None
 
-    def plus(self, meta: Meta, _: list[Any]) -> tuple[int, int | None]:
+    def plus(self, meta: Meta, _: Parts) -> tuple[int, int | None]:
         return 1, None
 
-    def star(self, meta: Meta, _: list[Any]) -> tuple[int, int | None]:
+    def star(self, meta: Meta, _: Parts) -> tuple[int, int | None]:
         return 0, None
 
-    def maybe(self, meta: Meta, _: list[Any]) -> str:
+    def maybe(self, meta: Meta, _: Parts) -> str:
         return "?"
 
     def exactly(self, meta: Meta, parts: list[Token]) -> tuple[int, int | None]:
         return self.times(meta, parts[0], parts[0])
 
-    def between_times(self, meta: Meta, parts: list[Any]) -> tuple[int, int | None]:
+    def between_times(self, meta: Meta, parts: Parts) -> tuple[int, int | None]:
         return self.times(meta, parts[0], parts[1])
 
     def times(self, meta: Meta, low: Token, high: Token | None) -> tuple[int, int | None]:
@@ -198,25 +201,25 @@ class QueryBuilder(AutomatonBuilder):
             raise ParseError("CEP109", f"{{{least},{most}}} is not a range of repetitions", remedy, self.span(meta))
         return least, most
 
-    def where(self, meta: Meta, parts: list[ex.Expression]) -> tuple[dict[str, Any], Span]:
+    def where(self, meta: Meta, parts: list[ex.Expression]) -> Clause:
         return {"where": conjuncts(parts[0])}, self.span(meta)
 
-    def where_strategy(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+    def where_strategy(self, meta: Meta, parts: Parts) -> Clause:
         where = () if parts[-1] is None else conjuncts(parts[-1])
         return {"strategies": tuple(parts[:-1]), "where": where}, self.span(meta)
 
-    def strategy(self, meta: Meta, parts: list[Any]) -> Selection:
+    def strategy(self, meta: Meta, parts: Parts) -> Selection:
         strategy = Strategy(parts[0].lower().replace("-", "_"))
         variables = tuple(p[0] for p in parts[1:] if p is not None)
         return Selection(strategy, variables, span=self.span(meta))
 
-    def partition(self, meta: Meta, parts: list[KeyColumn]) -> tuple[dict[str, Any], Span]:
+    def partition(self, meta: Meta, parts: list[KeyColumn]) -> Clause:
         return {"partition_by": tuple(parts)}, self.span(meta)
 
-    def within(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+    def within(self, meta: Meta, parts: Parts) -> Clause:
         return {"within": self.window(meta, parts)}, self.span(meta)
 
-    def window(self, meta: Meta, parts: list[Any]) -> Window:
+    def window(self, meta: Meta, parts: Parts) -> Window:
         """A length, and its unit in the spelling of `durations`."""
         amount, unit = parts
         if unit is not None:
@@ -233,7 +236,7 @@ class QueryBuilder(AutomatonBuilder):
             unit = UNITS.get(word, "events")
         return Window(amount, unit, span=self.span(meta))
 
-    def within_interval(self, meta: Meta, parts: list[ex.Expression]) -> tuple[dict[str, Any], Span]:
+    def within_interval(self, meta: Meta, parts: list[ex.Expression]) -> Clause:
         return {"within": self.cooldown_interval(meta, parts)}, self.span(meta)
 
     def cooldown_interval(self, meta: Meta, parts: list[ex.Expression]) -> Window:
@@ -247,16 +250,16 @@ class QueryBuilder(AutomatonBuilder):
         build = {"INTEGER": self.integer, "DECIMAL": self.number, "NAME": self.name}[parts[0].type]
         return build(meta, parts)
 
-    def having(self, meta: Meta, parts: list[ex.Expression]) -> tuple[dict[str, Any], Span]:
+    def having(self, meta: Meta, parts: list[ex.Expression]) -> Clause:
         return {"having": parts[0]}, self.span(meta)
 
-    def returns(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+    def returns(self, meta: Meta, parts: Parts) -> Clause:
         return {"returns": tuple(parts[:-1]), "into": parts[-1]}, self.span(meta)
 
     def into(self, meta: Meta, parts: list[str]) -> str:
         return parts[0]
 
-    def item(self, meta: Meta, parts: list[Any]) -> ReturnItem:
+    def item(self, meta: Meta, parts: Parts) -> ReturnItem:
         expression, name = parts
         return ReturnItem(expression, name_of(name) if name else self.default_name(expression), span=self.span(meta))
 
@@ -274,12 +277,12 @@ class QueryBuilder(AutomatonBuilder):
             "CEP213", "this RETURN column has no name", "add AS and a name: a.x + 1 AS total", expression.span
         )
 
-    def output(self, meta: Meta, parts: list[Any]) -> tuple[dict[str, Any], Span]:
+    def output(self, meta: Meta, parts: Parts) -> Clause:
         mode, cooldown = parts
         return {"output": Output(mode.upper().replace("-", "_")), "cooldown": cooldown}, self.span(meta)
 
-    def cooldown(self, meta: Meta, parts: list[Any]) -> Window:
+    def cooldown(self, meta: Meta, parts: Parts) -> Window:
         return self.window(meta, parts)
 
-    def ties(self, meta: Meta, parts: list[Token]) -> tuple[dict[str, Any], Span]:
+    def ties(self, meta: Meta, parts: list[Token]) -> Clause:
         return {"ties": Ties(parts[0].upper())}, self.span(meta)

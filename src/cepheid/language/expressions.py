@@ -22,6 +22,9 @@ from cepheid.pattern.expressions.intervals import read_interval, total
 from cepheid.pattern.expressions.timestamps import read_timestamp
 from cepheid.pattern.tree.nodes import KeyColumn
 
+Parts = list[Any]
+"""What the rules of a node's parts have made, in the order of the text: Lark knows no types."""
+
 _COMPARISONS = {"==": "=", "<>": "!=", "≠": "!=", "^neq": "!=", "≤": "<=", "≥": ">="}
 _LATEX = {"neq": "!=", "ne": "!=", "leq": "<=", "le": "<=", "geq": ">=", "ge": ">="}
 
@@ -49,34 +52,34 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def not_(self, meta: Meta, operands: list[ex.Expression]) -> ex.Expression:
         return ex.Not(operands[0], span=self.span(meta))
 
-    def compare(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def compare(self, meta: Meta, parts: Parts) -> ex.Expression:
         left, operator, right = parts
         word = str(operator).strip("$").lstrip("\\")
         spelled = _LATEX.get(word) if "\\" in operator else _COMPARISONS.get(word, word)
         return ex.Compare(str(spelled), left, right, span=self.span(meta))
 
-    def is_null(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def is_null(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.IsNull(parts[0], parts[1] is not None, span=self.span(meta))
 
-    def in_list(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def in_list(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.In(parts[0], tuple(parts[2:]), parts[1] is not None, span=self.span(meta))
 
-    def in_set(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def in_set(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.InSet(parts[0], parts[2], parts[1] is not None, span=self.span(meta))
 
     def set_name(self, meta: Meta, parts: list[Token]) -> str:
         return name_of(parts[0])
 
-    def between(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def between(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.Between(parts[0], parts[2], parts[3], parts[1] is not None, span=self.span(meta))
 
-    def like(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def like(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.Like(parts[0], parts[2], parts[1] is not None, span=self.span(meta))
 
-    def rlike(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def rlike(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.RLike(parts[0], parts[2], parts[1] is not None, span=self.span(meta))
 
-    def cast(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def cast(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.Cast(parts[0], parts[1], span=self.span(meta))
 
     def cast_type(self, meta: Meta, parts: list[Token | None]) -> str:
@@ -87,20 +90,20 @@ class ExpressionBuilder(Transformer[Token, Any]):
         except ValueError as reason:
             raise ParseError("CEP113", f"unknown type '{text}'", str(reason), self.span(meta)) from None
 
-    def extract(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def extract(self, meta: Meta, parts: Parts) -> ex.Expression:
         field = ex.Literal(name_of(parts[0]), types.STRING, span=self.span(parts[0]))
         return ex.Call("date_part", (field, parts[1]), span=self.span(meta))
 
-    def arithmetic(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def arithmetic(self, meta: Meta, parts: Parts) -> ex.Expression:
         right = parts[2]
         if isinstance(right, ex.Literal) and right.value == 2**63 and right.type is types.INT:
             raise _too_large(right.value, right.span)  # whose minus subtracts it
         return ex.Arithmetic(str(parts[1]), parts[0], right, span=self.span(meta))
 
-    def concat(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def concat(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.Call("concat", tuple(parts), span=self.span(meta))
 
-    def minus(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def minus(self, meta: Meta, parts: Parts) -> ex.Expression:
         operand = parts[1]
         if isinstance(operand, ex.Literal) and operand.type in (types.INT, types.FLOAT):
             return self.number_literal(-operand.value, operand.type, self.span(meta))  # type: ignore[operator]
@@ -127,14 +130,14 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def duration(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         return self.duration_of(Decimal(parts[0]) * NANOSECONDS[UNITS[parts[1].casefold()]], meta)
 
-    def interval_text(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def interval_text(self, meta: Meta, parts: Parts) -> ex.Expression:
         units = [str(part) for part in parts[1:] if part is not None]
         try:
             return self.duration_of(read_interval(text_of(parts[0]), *units), meta)
         except ValueError as reason:
             raise ParseError("CEP105", "the interval can't be read", str(reason), self.span(meta)) from None
 
-    def interval_parts(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def interval_parts(self, meta: Meta, parts: Parts) -> ex.Expression:
         try:
             length = total(parts[1:])
         except ValueError as reason:
@@ -195,20 +198,20 @@ class ExpressionBuilder(Transformer[Token, Any]):
     def attribute(self, meta: Meta, parts: list[Token]) -> ex.Expression:
         return ex.Attribute(name_of(parts[0]), ex.Index.ONE, name_of(parts[1]), span=self.span(meta))
 
-    def indexed(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def indexed(self, meta: Meta, parts: Parts) -> ex.Expression:
         if isinstance(parts[1], ex.Literal):
             return ex.Field(self.rows(meta, parts), name_of(parts[2]), span=self.span(meta))
         return ex.Attribute(
             name_of(parts[0]), self.own_index(parts[0], parts[1]), name_of(parts[2]), span=self.span(meta)
         )
 
-    def field(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def field(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.Field(parts[0], name_of(parts[1]), span=self.span(meta))
 
-    def element(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def element(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.Element(parts[0], parts[1], span=self.span(meta))
 
-    def rows(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def rows(self, meta: Meta, parts: Parts) -> ex.Expression:
         if isinstance(parts[1], ex.Literal):
             return ex.Element(ex.Name(name_of(parts[0]), span=self.span(parts[0])), parts[1], span=self.span(meta))
         return ex.Rows(name_of(parts[0]), self.own_index(parts[0], parts[1]), span=self.span(meta))
@@ -262,13 +265,13 @@ class ExpressionBuilder(Transformer[Token, Any]):
             raise self.bad_index(self.span(meta))
         return parts[0]
 
-    def call(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def call(self, meta: Meta, parts: Parts) -> ex.Expression:
         arguments, condition = tuple(p for p in parts[1:-1] if p is not None), parts[-1]
         if condition is None and name_of(parts[0]).lower() not in ex.AGGREGATES:
             return ex.Call(name_of(parts[0]), arguments, span=self.span(meta))
         return self.aggregate(parts[0], arguments, condition, self.span(meta))
 
-    def distinct_call(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def distinct_call(self, meta: Meta, parts: Parts) -> ex.Expression:
         aggregate = self.aggregate(parts[0], tuple(parts[1:-1]), parts[-1], self.span(meta))
         return replace(aggregate, distinct=True)
 
@@ -293,21 +296,21 @@ class ExpressionBuilder(Transformer[Token, Any]):
         share = arguments[1] if wanted == 2 else None
         return ex.AggregateCall(function, arguments[0], filter=condition, share=share, span=span)
 
-    def for_all(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def for_all(self, meta: Meta, parts: Parts) -> ex.Expression:
         return ex.Quantified(parts[0].upper(), parts[1], span=self.span(meta))
 
-    def case(self, meta: Meta, parts: list[Any]) -> ex.Expression:
+    def case(self, meta: Meta, parts: Parts) -> ex.Expression:
         arms = tuple(p for p in parts[1:-1])
         return ex.CaseWhen(parts[0], arms, parts[-1], span=self.span(meta))
 
-    def arm(self, meta: Meta, parts: list[Any]) -> ex.When:
+    def arm(self, meta: Meta, parts: Parts) -> ex.When:
         return ex.When(parts[0], parts[1], span=self.span(meta))
 
     def column(self, meta: Meta, parts: list[Token]) -> KeyColumn:
         name, *fields = map(name_of, parts)
         return KeyColumn(name, tuple(fields), span=self.span(meta))
 
-    def test(self, meta: Meta, parts: list[Any]) -> ex.SameValue:
+    def test(self, meta: Meta, parts: Parts) -> ex.SameValue:
         return ex.SameValue(parts[0].name, parts[1], parts[0].fields, span=self.span(meta))
 
     def same_value(self, meta: Meta, tests: list[ex.SameValue]) -> ex.Expression:

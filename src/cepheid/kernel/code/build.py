@@ -38,7 +38,7 @@ class Code:
 
     @property
     def block(self) -> Block:
-        """What was built."""
+        """The statements so far; every block that was opened must be closed."""
         (statements,) = self._open
         return tuple(statements)
 
@@ -57,7 +57,6 @@ class Code:
         return self.set(Local(name, kind), value)
 
     def step(self, target: Local, by: Expr | Number = 1) -> None:
-        """Add to a variable."""
         self.set(target, target + expression(by, target.type).to(target.type))
 
     def put(self, array: Array, index: Expr | int, value: Expr | Number) -> None:
@@ -66,7 +65,6 @@ class Code:
         self.add(Store(array, expression(index, INT64), stored))
 
     def note(self, text: str) -> None:
-        """Append a comment."""
         self.add(Comment(text))
 
     def call(self, call: Invoke) -> None:
@@ -74,7 +72,7 @@ class Code:
         self.add(Evaluate(call))
 
     def give(self, value: Expr | Number) -> None:
-        """Return a value."""
+        """Leave the function with a value."""
         self.add(Return(expression(value, INT64)))
 
     def leave(self) -> None:
@@ -82,7 +80,7 @@ class Code:
         self.add(Break())
 
     def again(self) -> None:
-        """Continue the innermost loop."""
+        """Go on with the next round of the innermost loop."""
         self.add(Continue())
 
     @contextmanager

@@ -19,14 +19,14 @@ def all_of(conditions: Iterable[Expr]) -> Expr:
             return FALSE
         parts |= dict.fromkeys(condition.parts if isinstance(condition, AllTrue) else [condition])
     parts.pop(TRUE, None)
-    found = tuple(parts)
-    return found[0] if len(found) == 1 else AllTrue(found) if found else TRUE
+    kept = tuple(parts)
+    return kept[0] if len(kept) == 1 else AllTrue(kept) if kept else TRUE
 
 
 def all_at_once(conditions: Iterable[Expr]) -> Expr:
     """AND, of which machine code evaluates all parts."""
-    found = all_of(conditions)
-    return AllTrue(found.parts, at_once=True) if isinstance(found, AllTrue) else found
+    condition = all_of(conditions)
+    return AllTrue(condition.parts, at_once=True) if isinstance(condition, AllTrue) else condition
 
 
 def any_of(conditions: Iterable[Expr]) -> Expr:
@@ -37,19 +37,19 @@ def any_of(conditions: Iterable[Expr]) -> Expr:
             return TRUE
         parts |= dict.fromkeys(condition.parts if isinstance(condition, AnyTrue) else [condition])
     parts.pop(FALSE, None)
-    found = tuple(parts)
-    return found[0] if len(found) == 1 else AnyTrue(found) if found else FALSE
+    kept = tuple(parts)
+    return kept[0] if len(kept) == 1 else AnyTrue(kept) if kept else FALSE
 
 
 def negate(condition: Expr) -> Expr:
-    """NOT."""
+    """NOT of a condition; of a constant or of NOT, without a node."""
     if isinstance(condition, Immediate):
         return FALSE if condition.value else TRUE
     return condition.operand if isinstance(condition, Negate) else Negate(condition)
 
 
 def choose(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """One of two values."""
+    """One of two values; without a node where the condition is constant, or both are equal."""
     if isinstance(condition, Immediate):
         return then if condition.value else otherwise
     if then == otherwise:

@@ -53,7 +53,7 @@ def _type(type_: Scalar) -> str:
 
 
 class _Body:
-    """One function."""
+    """The body of one function as LLVM's text, one basic block after the other."""
 
     def __init__(self, function: n.Function, known: dict[str, n.Function], *, apart: bool = False) -> None:
         self.function = function
@@ -86,14 +86,14 @@ class _Body:
         return " noinline" if loops and not self.apart else ""
 
     def parameters(self) -> str:
-        found = []
+        texts = []
         for parameter in self.function.parameters:
             if isinstance(parameter, n.Array):
-                found.append(f"ptr {'noalias ' * self.apart}%p.{parameter.name}")
+                texts.append(f"ptr {'noalias ' * self.apart}%p.{parameter.name}")
             else:
                 self.variables.setdefault(parameter.name, parameter.type)
-                found.append(f"{_type(parameter.type)} %p.{parameter.name}")
-        return ", ".join(found)
+                texts.append(f"{_type(parameter.type)} %p.{parameter.name}")
+        return ", ".join(texts)
 
     # Lines.
 
@@ -194,24 +194,24 @@ class _Body:
 
     def all_parts(self, condition: n.Expr) -> str:
         """Evaluate a condition without a branch. What is read where an earlier part fails has no meaning."""
-        outer, found = self.guard, ""
+        outer, held = self.guard, ""
         match condition:
             case n.AllTrue(parts=parts):
                 for part in parts:
-                    found = self.both(found or None, self.all_parts(part))
-                    self.guard = self.both(outer, found)
+                    held = self.both(held or None, self.all_parts(part))
+                    self.guard = self.both(outer, held)
             case n.AnyTrue(parts=parts):
                 for part in parts:
                     holds = self.all_parts(part)
-                    found = self.make(f"or i1 {found}, {holds}") if found else holds
-                    self.guard = self.both(outer, self.make(f"xor i1 {found}, true"))
+                    held = self.make(f"or i1 {held}, {holds}") if held else holds
+                    self.guard = self.both(outer, self.make(f"xor i1 {held}, true"))
             case _:
-                found = self.value(condition)
+                held = self.value(condition)
         self.guard = outer
-        return found
+        return held
 
-    def both(self, one: str | None, other: str) -> str:
-        return other if one is None else self.make(f"and i1 {one}, {other}")
+    def both(self, first: str | None, second: str) -> str:
+        return second if first is None else self.make(f"and i1 {first}, {second}")
 
     def select(self, condition: str, type_: str, then: str, otherwise: str) -> str:
         """One of two values, where LLVM must not make a branch of it."""
@@ -296,14 +296,14 @@ class _Body:
     def picked(self, condition: n.Expr, then: n.Expr, otherwise: n.Expr) -> str:
         yes, no, after = self.labels("yes", "no", "join")
         self.branch(condition, yes, no)
-        found = []
+        incoming = []
         for label, value in ((yes, then), (no, otherwise)):
             self.begin(label)
             text = self.value(value)
-            found.append(f"[ {text}, %{self.label} ]")
+            incoming.append(f"[ {text}, %{self.label} ]")
             self.jump(after)
         self.begin(after)
-        return self.make(f"phi {_type(then.type)} {', '.join(found)}")
+        return self.make(f"phi {_type(then.type)} {', '.join(incoming)}")
 
     def arithmetic(self, node: n.BinaryOp) -> str:
         type_, operator = node.type, node.operator

@@ -62,11 +62,11 @@ class Expr:
         return comparison(">=", self, other)
 
     def equals(self, other: Expr | Number) -> Expr:
-        """`==` in the kernel."""
+        """`==` in the kernel; Python's own compares nodes."""
         return comparison("==", self, other)
 
     def differs(self, other: Expr | Number) -> Expr:
-        """`!=` in the kernel."""
+        """`!=` in the kernel; Python's own compares nodes."""
         return comparison("!=", self, other)
 
     def to(self, type_: Scalar) -> Expr:
@@ -115,7 +115,6 @@ class Load(Expr):
 
     @property
     def type(self) -> Scalar:  # type: ignore[override]
-        """That of the elements."""
         return self.array.element
 
 
@@ -129,7 +128,6 @@ class BinaryOp(Expr):
 
     @property
     def type(self) -> Scalar:  # type: ignore[override]
-        """That of both sides."""
         return self.left.type
 
 
@@ -165,7 +163,7 @@ class AnyTrue(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Negate(Expr):
-    """NOT."""
+    """NOT of a truth value."""
 
     operand: Expr
     type = BOOL
@@ -181,7 +179,6 @@ class Choose(Expr):
 
     @property
     def type(self) -> Scalar:  # type: ignore[override]
-        """That of both values."""
         return self.then.type
 
 
@@ -201,7 +198,6 @@ class Wrap(Expr):
 
     @property
     def type(self) -> Scalar:  # type: ignore[override]
-        """That of the operand."""
         return self.operand.type
 
 
@@ -218,7 +214,7 @@ TRUE, FALSE = Immediate(True, BOOL), Immediate(False, BOOL)
 
 
 class Statement:
-    """Something that is done."""
+    """A node that has no value, but an effect."""
 
     __slots__ = ()
 
@@ -267,7 +263,7 @@ class While(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Break(Statement):
-    """Leave the innermost loop."""
+    """Leave the innermost loop at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,10 +311,10 @@ def expression(value: Expr | Number, type_: Scalar) -> Expr:
 
 def arithmetic(operator: str, left: Expr | Number, right: Expr | Number) -> Expr:
     """An operation, the sides being of one type."""
-    one, other = _alike(operator, left, right)
-    if operator == "/" and one.type != FLOAT64:
-        raise TypeError(f"/ of {one.type}")
-    return BinaryOp(operator, one, other)
+    first, second = _alike(operator, left, right)
+    if operator == "/" and first.type != FLOAT64:
+        raise TypeError(f"/ of {first.type}")
+    return BinaryOp(operator, first, second)
 
 
 def comparison(operator: str, left: Expr | Number, right: Expr | Number) -> Expr:
@@ -328,7 +324,7 @@ def comparison(operator: str, left: Expr | Number, right: Expr | Number) -> Expr
 
 def _alike(operator: str, left: Expr | Number, right: Expr | Number) -> tuple[Expr, Expr]:
     known = next(side.type for side in (left, right) if isinstance(side, Expr))
-    one, other = expression(left, known), expression(right, known)
-    if one.type != other.type:
-        raise TypeError(f"{operator} of {one.type} and {other.type}")
-    return one, other
+    first, second = expression(left, known), expression(right, known)
+    if first.type != second.type:
+        raise TypeError(f"{operator} of {first.type} and {second.type}")
+    return first, second

@@ -109,8 +109,8 @@ def _show(node: n.Expr) -> tuple[str, int]:
         case n.Wrap(operand=operand):
             return f"wrap({show(operand)})", _ATOM
         case n.Invoke(function=function, arguments=arguments):
-            told = (a.name if isinstance(a, n.Array) else show(a) for a in arguments)
-            return f"{function}({', '.join(told)})", _ATOM
+            texts = (a.name if isinstance(a, n.Array) else show(a) for a in arguments)
+            return f"{function}({', '.join(texts)})", _ATOM
     raise TypeError(f"no text for {node!r}")
 
 

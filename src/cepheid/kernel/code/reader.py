@@ -99,7 +99,7 @@ def result_type(function: Callable[..., Any]) -> Scalar:
 
 
 class _FunctionReader:
-    """Reads one function."""
+    """Reads the source of one Python function into nodes; what it doesn't know is an error."""
 
     def __init__(self, head: ast.FunctionDef, names: Mapping[str, Any], arguments: Sequence[Scalar], name: str) -> None:
         self.head = head

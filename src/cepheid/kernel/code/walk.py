@@ -23,12 +23,12 @@ def calls(
         if not is_dataclass(node) or isinstance(node, Scalar | n.Immediate | n.Local | n.Array):
             return node
         changed = {f.name: new for f in fields(node) if (new := settled(old := getattr(node, f.name))) is not old}
-        found = replace(node, **changed) if changed else node  # type: ignore[type-var]
-        if isinstance(found, n.Invoke):
-            other = resolve(found)
+        rebuilt = replace(node, **changed) if changed else node  # type: ignore[type-var]
+        if isinstance(rebuilt, n.Invoke):
+            other = resolve(rebuilt)
             if other is not None:
                 needed.append(other)
-                return replace(found, function=other.name)
-        return found
+                return replace(rebuilt, function=other.name)
+        return rebuilt
 
     return replace(function, body=settled(function.body)), needed

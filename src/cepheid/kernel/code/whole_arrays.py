@@ -25,7 +25,7 @@ _COMPARISONS: dict[str, Ufunc] = {
 def evaluate(node: n.Expr, at: n.Local, given: Mapping[str, Any]) -> Any:
     """The value of an expression at every index `at`. given: arrays and parameters by their names.
 
-    All parts are evaluated, also those that a kernel would pass over; what these give is not used.
+    All parts are evaluated, also those that a kernel would pass over; their values are not used.
     """
     with np.errstate(all="ignore"):
         return _WholeArrays(at, given).value(node)
@@ -65,10 +65,10 @@ class _WholeArrays:
         raise TypeError(f"no meaning of {node!r} on whole arrays")
 
     def folded(self, join: Ufunc, parts: tuple[n.Expr, ...]) -> Any:
-        found = self.value(parts[0])
+        folded = self.value(parts[0])
         for part in parts[1:]:
-            found = join(found, self.value(part))
-        return found
+            folded = join(folded, self.value(part))
+        return folded
 
 
 # The functions of `runtime`.

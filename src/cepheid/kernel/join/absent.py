@@ -29,13 +29,13 @@ class AbsenceSearch:
         """Return the components that must be bound before an absent event can be searched for."""
         before, after = self.join.around(absent.number)
         positive = self.join.positive
-        found = {x for j in self.join.joints if absent.number in j.stacks for x in j.stacks if x in positive}
-        found |= {*before, *after}
+        needed = {x for j in self.join.joints if absent.number in j.stacks for x in j.stacks if x in positive}
+        needed |= {*before, *after}
         if not before:
-            found |= {one.number for one in self.layout.last}
+            needed |= {last.number for last in self.layout.last}
         if not after:
-            found |= set(self.join.members(0))
-        return frozenset(found)
+            needed |= set(self.join.members(0))
+        return frozenset(needed)
 
     def look_for(self, code: Code, absent: StackLayout) -> n.Expr:
         """Write the search for an event, and return the condition that it was found."""
@@ -44,17 +44,19 @@ class AbsenceSearch:
         code.note(f"No {absent.stack.variable} {_where(before, after)}.")
         inside = [entry < high]
         if after:
-            inside.append(absent.at[entry] < extreme(code, "ceiling", [one.at[one.entry] for one in after], "<"))
+            inside.append(
+                absent.at[entry] < extreme(code, "ceiling", [positive.at[positive.entry] for positive in after], "<")
+            )
         else:
             (first,) = self.layout.members(0)
             assert self.window is not None
             inside.append(absent.when[entry] < first.when[first.entry] + self.window)
         if before:
-            floor = extreme(code, "floor", [one.at[one.entry] for one in before], ">")
+            floor = extreme(code, "floor", [positive.at[positive.entry] for positive in before], ">")
             code.set(entry, n.Invoke("first_after", (absent.at, absent.local("low"), high, floor), INT64))
         else:
             assert self.window is not None
-            latest = extreme(code, "latest", [one.when[one.entry] for one in self.layout.last], ">")
+            latest = extreme(code, "latest", [positive.when[positive.entry] for positive in self.layout.last], ">")
             limit = latest - self.window
             code.set(entry, n.Invoke("first_after", (absent.when, absent.local("low"), high, limit), INT64))
         joints = [j for j in self.join.joints if absent.number in j.stacks]
@@ -72,15 +74,15 @@ def extreme(code: Code, name: str, values: Sequence[n.Expr], sign: str) -> n.Exp
     """The greatest of some numbers (`>`), or the least (`<`)."""
     if len(values) == 1:
         return values[0]
-    found = code.let(name, values[0])
+    best = code.let(name, values[0])
     for value in values[1:]:
-        with code.when(n.comparison(sign, value, found)):
-            code.set(found, value)
-    return found
+        with code.when(n.comparison(sign, value, best)):
+            code.set(best, value)
+    return best
 
 
 def _where(before: Sequence[StackLayout], after: Sequence[StackLayout]) -> str:
-    names = [" and ".join(one.stack.variable for one in side) for side in (before, after)]
+    names = [" and ".join(layout.stack.variable for layout in side) for side in (before, after)]
     if not before:
         return f"before {names[1]}"
     return f"between {names[0]} and {names[1]}" if after else f"after {names[0]}"

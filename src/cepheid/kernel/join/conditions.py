@@ -24,30 +24,34 @@ class JoinConditions:
         """An attribute of an event that is bound."""
         if not isinstance(node, Of):
             return None
-        stack = next(one for one in self.layout.stacks if one.stack.variable == node.variable)
+        stack = next(candidate for candidate in self.layout.stacks if candidate.stack.variable == node.variable)
         return stack.field(node.column).read(stack.entry)
 
     def holds(self, joint: Joint) -> n.Expr:
-        """Whether a test holds."""
+        """The condition that a test is TRUE for the events that are bound."""
         return self.translator.holds(joint.test.condition)
 
     def tests(self, stack: StackLayout, bound: Collection[StackLayout], *, late: bool) -> list[Joint]:
         """The tests of a stack with those that are bound; with the last one come those that are kept for the end."""
-        there = {stack.number, *(one.number for one in bound)}
-        own = [j for j in self.join.joints if stack.number in j.stacks and j.stacks <= there and not j.late]
-        return own + [j for j in self.join.joints if late and j.late]
+        there = {stack.number, *(bound_stack.number for bound_stack in bound)}
+        tests = [j for j in self.join.joints if stack.number in j.stacks and j.stacks <= there and not j.late]
+        return tests + [j for j in self.join.joints if late and j.late]
 
     def differs(self, stack: StackLayout, bound: Iterable[StackLayout]) -> list[n.Expr]:
         """Return the condition that no event is bound twice."""
-        return [stack.at[stack.entry].differs(one.at[one.entry]) for one in bound if self.meets(one, stack)]
+        return [
+            stack.at[stack.entry].differs(bound_stack.at[bound_stack.entry])
+            for bound_stack in bound
+            if self.may_share(bound_stack, stack)
+        ]
 
-    def meets(self, one: StackLayout, other: StackLayout) -> bool:
+    def may_share(self, stack: StackLayout, beside: StackLayout) -> bool:
         """Whether one event could be bound to both stacks, as in AND with two variables of one type."""
         typed = self.join.query.schema.roles.type is not None
-        alike = not typed or not set(one.stack.types).isdisjoint(other.stack.types)
-        return one is not other and one.stack.group == other.stack.group and alike
+        alike = not typed or not set(stack.stack.types).isdisjoint(beside.stack.types)
+        return stack is not beside and stack.stack.group == beside.stack.group and alike
 
 
-def is_before(one: StackLayout, other: StackLayout) -> bool:
+def is_before(stack: StackLayout, beside: StackLayout) -> bool:
     """Whether the events of a stack come before those of another."""
-    return one.stack.group < other.stack.group
+    return stack.stack.group < beside.stack.group

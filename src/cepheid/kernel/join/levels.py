@@ -282,7 +282,7 @@ class Levels(Construction):
             apart = [
                 any_of([_are_bound([one.number], n.FALSE), stack.at[entry].differs(one.at[one.entry])])
                 for one in self.components
-                if self.conditions.meets(one, stack)
+                if self.conditions.may_share(one, stack)
             ]
             tests = [
                 any_of(
