@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class CodeNumbers:
         self.transfers: dict[Transfer, int] = {}
         self.columns: dict[str, Type] = {}
         self.slots = 0
+        self._kernel: Compilable | None = None  # for the tests and transfers so far
 
     def copy(self) -> CodeNumbers:
         """The same, to which more may come; the kernel is the same as long as none does."""
@@ -71,7 +72,7 @@ class CodeNumbers:
                 for part in walk(node):
                     if isinstance(part, Now):
                         self.columns.setdefault(part.column, part.type)
-            vars(self).pop("kernel", None)
+            self._kernel = None
         return known[key]
 
     def of(self, batch: Batch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -85,10 +86,12 @@ class CodeNumbers:
                 nulls[:, at] = batch.nulls(name)
         return numbers.reshape(-1), reals.reshape(-1), nulls.reshape(-1)
 
-    @cached_property
+    @property
     def kernel(self) -> Compilable:
         """The loop, with the tests and transfers that there are."""
-        return _kernel(tuple(self.tests), tuple(self.transfers), tuple(self.columns))
+        if self._kernel is None:
+            self._kernel = _kernel(tuple(self.tests), tuple(self.transfers), tuple(self.columns))
+        return self._kernel
 
 
 @cache
