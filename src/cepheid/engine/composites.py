@@ -58,10 +58,10 @@ def schema_of(source: StreamSource, events: Schema, made: Mapping[str, Runnable]
     if None in source and not any(map(is_hidden, source)):
         _check_reserved(events)
     typed = {name: part if name is None else _declared(made[name], part) for name, part in parts.items()}
-    found = composite_schema(_merged_columns(typed, made), roles, roles.order_by if None in source else ())
-    known = {c: key for c, key in copies.items() if found.columns.get(key) == found.columns[c]}
+    merged = composite_schema(_merged_columns(typed, made), roles, roles.order_by if None in source else ())
+    known = {c: key for c, key in copies.items() if merged.columns.get(key) == merged.columns[c]}
     streams = {name or "": tuple(part.names) for name, part in parts.items()}
-    return replace(found, streams=streams, copies=known, origins=origins)
+    return replace(merged, streams=streams, copies=known, origins=origins)
 
 
 def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
@@ -69,7 +69,7 @@ def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
 
     A column that their stream lacks is NULL; a raw event starts at its time.
     """
-    columns, own = [], {*schema.streams[stream or ""], schema.roles.time, schema.roles.type}
+    columns, of_stream = [], {*schema.streams[stream or ""], schema.roles.time, schema.roles.type}
     for field in schema.arrow:
         name = field.name
         if name == MERGED_TYPE:
@@ -81,10 +81,10 @@ def as_merged(table: pa.Table, schema: Schema, stream: str | None) -> pa.Table:
                 name = HIDDEN_START if is_hidden(stream) else START
             columns.append(_fitted(table.column(name), field))
             continue
-        if stream is not None and name not in own:
+        if stream is not None and name not in of_stream:
             # The key of what the event is made of: the same column then splits all events.
-            name = next((c for c, key in schema.copies.items() if key == name and c in own), name)
-        here = name in own or (stream is None and name == schema.roles.start)
+            name = next((c for c, key in schema.copies.items() if key == name and c in of_stream), name)
+        here = name in of_stream or (stream is None and name == schema.roles.start)
         column = table.column(name) if here and name in table.column_names else None
         if column is None or pa.types.is_null(column.type):
             column = pa.chunked_array([pa.nulls(table.num_rows, field.type)], field.type)
@@ -97,9 +97,9 @@ def _fitted(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
 
 
 def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
-    given, wanted = from_arrow(column.type).kind, from_arrow(field.type).kind
+    actual, wanted = from_arrow(column.type).kind, from_arrow(field.type).kind
     try:
-        if given is wanted or {given, wanted} <= NUMERIC:
+        if actual is wanted or {actual, wanted} <= NUMERIC:
             return column.cast(field.type)
     except pa.ArrowInvalid:
         pass
@@ -134,28 +134,28 @@ def _span(query: Runnable, column: str) -> Span | None:
 
 def _merged_columns(parts: Mapping[str | None, pa.Schema], made: Mapping[str, Runnable]) -> pa.Schema:
     """The columns of all streams by name, in the order of FROM; those of one name have one type."""
-    found: dict[str, tuple[pa.DataType, str | None]] = {}
-    for stream, columns in parts.items():
-        for field in columns:
-            known, first = found.get(field.name, (field.type, stream))
+    columns: dict[str, tuple[pa.DataType, str | None]] = {}
+    for stream, of_stream in parts.items():
+        for field in of_stream:
+            known, first = columns.get(field.name, (field.type, stream))
             merged = _merged_type(known, field.type)
             if merged is None:
-                one, other = (name or "the events" for name in (first, stream))
-                message = f"column '{field.name}' is {known} in {one}, and {field.type} in {other}"
+                left, right = (name or "the events" for name in (first, stream))
+                message = f"column '{field.name}' is {known} in {left}, and {field.type} in {right}"
                 composite = stream or first
                 span = None if composite is None else _span(made[composite], field.name)
                 raise BindError("CEP314", message, "give it another name with AS, or the same type with CAST", span)
-            found[field.name] = merged, first
-    return pa.schema([(name, arrow) for name, (arrow, _) in found.items()])
+            columns[field.name] = merged, first
+    return pa.schema([(name, arrow) for name, (arrow, _) in columns.items()])
 
 
-def _merged_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+def _merged_type(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
     """The type of a column that has two types; None if no type has the values of both."""
-    if one == other or pa.types.is_null(other):
-        return one
-    if pa.types.is_null(one):
-        return other
-    left, right = from_arrow(one), from_arrow(other)
+    if first == second or pa.types.is_null(second):
+        return first
+    if pa.types.is_null(first):
+        return second
+    left, right = from_arrow(first), from_arrow(second)
     if plain(left) == plain(right):
         return plain(left)
     if left.kind is not right.kind or pa.types.is_uint64(plain(left)) or pa.types.is_uint64(plain(right)):

@@ -63,7 +63,7 @@ class KernelInput:
         """The arrays of all events of a batch."""
         if wanted is not self._wanted:
             self._wanted = wanted
-            self._readers = [reader(one, self._compiled.flat, self.partition_index, types) for one in wanted]
+            self._readers = [reader(array, self._compiled.flat, self.partition_index, types) for array in wanted]
         arrays = [read(batch, errors) for read in self._readers]
         size = len(batch.times)
         for event_array, array in zip(wanted, arrays, strict=True):
@@ -82,7 +82,7 @@ class KernelInput:
             of_rows = self._of_rows = RowArrays(wanted, types, events.form, self._codes, self.partition_index.columns)
         if not of_rows.applies:
             return None
-        found: list[Array] = []
+        lists: list[Array] = []
         strings = self._codes.strings.codes
         for holds, place, known in of_rows.steps:
             values: Array = []
@@ -115,8 +115,8 @@ class KernelInput:
             else:
                 for row in events.rows:
                     values.append(0 if row[place] is None else row[place])
-            found.append(values)
-        return found
+            lists.append(values)
+        return lists
 
     def constants(self, constants: Sequence[Constant]) -> list[int | float]:
         """The constants of the query; strings are codes."""

@@ -54,12 +54,12 @@ class Policy:
 
 def read_policy(engine: str, *, once: bool) -> Policy:
     """Return the policy of an engine. With all events at hand (`once`) waiting is quickest; a stream never waits."""
-    given = os.environ.get("CEPHEID_COMPILE", "")
-    if given and given not in {when.value for when in CompilePolicy}:
-        remedy = did_you_mean(given, [when.value for when in CompilePolicy], "values")
-        raise UsageError("CEP601", f"CEPHEID_COMPILE is {given!r}", remedy)
+    asked = os.environ.get("CEPHEID_COMPILE", "")
+    if asked and asked not in {when.value for when in CompilePolicy}:
+        remedy = did_you_mean(asked, [when.value for when in CompilePolicy], "values")
+        raise UsageError("CEP601", f"CEPHEID_COMPILE is {asked!r}", remedy)
     if engine == "compiled" and has_compiler():
         return Policy(CompilePolicy.NOW, at_once=True)
     if engine != "auto" or not has_compiler():
         return Policy(CompilePolicy.NEVER)
-    return Policy(CompilePolicy(given) if given else CompilePolicy.NOW if once else CompilePolicy.BESIDE)
+    return Policy(CompilePolicy(asked) if asked else CompilePolicy.NOW if once else CompilePolicy.BESIDE)

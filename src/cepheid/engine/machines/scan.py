@@ -243,13 +243,13 @@ class Scan:
     def dump(self) -> tuple[StateFacts, list[Array]]:
         """The arrays as they are, and how they are run."""
         facts, arrays = self.state.dump()
-        own = {
+        running = {
             "native": self.native,
             "work": self.work,
             "nullable": sorted(self.input.nullable),
             "clock": self.clock,
         }
-        return own | facts, arrays
+        return running | facts, arrays
 
     def load(self, facts: StateFacts, arrays: list[Array]) -> None:
         """Restore a state; the kernel is that for the same NULLs, and compiled if it was."""

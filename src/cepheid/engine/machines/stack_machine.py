@@ -309,7 +309,7 @@ class StackMachine:
     def dump(self) -> tuple[StateFacts, list[Array]]:
         """The stacks as they are."""
         facts, arrays = self.state.dump()
-        own = {
+        running = {
             "native": self.native,
             "work": self.work,
             "nullable": sorted(self.input.nullable),
@@ -318,7 +318,7 @@ class StackMachine:
             "plan": [self.choice.way.value, list(self.choice.order)],
             "partition": self.choice.partition,
         }
-        return own | facts, arrays
+        return running | facts, arrays
 
     def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:
         """Restore a state that was dumped, by either kind of run."""

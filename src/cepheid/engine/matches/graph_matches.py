@@ -70,8 +70,8 @@ class Decoder:
         bounds = np.empty(matches + 1, np.int64)
         source = words, offsets, self.variables, order
         self.run("decode_matches", matches, self.shift, base, *source, rows, owners, bounds)
-        found = MatchTable(rows, owners, bounds, reached[order], self.reaches)
-        return found.take(self.unique(found)) if self.ambiguous else found
+        decoded = MatchTable(rows, owners, bounds, reached[order], self.reaches)
+        return decoded.take(self.unique(decoded)) if self.ambiguous else decoded
 
     def split(self, parts: list[Part], base: int) -> MatchColumns:
         """Matches in the order of S9 by variable; no end is in two parts."""
@@ -84,8 +84,8 @@ class Decoder:
             some = len(offsets) - 1
             order = self.order(words, offsets)
             source = words, offsets, self.variables, order
-            own = rows, used, room, counts, matches, at, first, last
-            self.run("split_variables", some, self.shift, base, *source, *own)
+            columns = rows, used, room, counts, matches, at, first, last
+            self.run("split_variables", some, self.shift, base, *source, *columns)
             if len(self.reaches) > 1:
                 reached[at : at + some] = self.reached[words[offsets[1:] - 1] & ((1 << self.shift) - 1)][order]
             at += some
@@ -99,11 +99,11 @@ class Decoder:
         """The order of S9, as a permutation; the ends are in order already."""
         matches = len(offsets) - 1
         order, spare = np.empty(matches, np.int64), np.empty(matches, np.int64)
-        given = matches, self.shift, self.count, words, offsets, self.variables
+        stored = matches, self.shift, self.count, words, offsets, self.variables
         if self.instants is None:
-            self.run("order_matches", *given, order, spare)
+            self.run("order_matches", *stored, order, spare)
         else:
-            self.run("order_instants", *given, self.ends(words, offsets), order, spare)
+            self.run("order_instants", *stored, self.ends(words, offsets), order, spare)
         return order
 
     def run(self, name: str, *arguments: Any) -> None:

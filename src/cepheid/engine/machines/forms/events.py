@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from cepheid.engine.encoding.times import ticks
@@ -166,8 +165,7 @@ class EventForm:
             starts = [walk.first_start(node, low, bound) for node, low in open_nodes.get(key, ())]
             return min((start for start in starts if start is not None), default=None)
 
-        found: Callable[[Key, int], int | None] = first_that_lasts if choice.lasts else first
-        return found
+        return first_that_lasts if choice.lasts else first
 
     def first_uncertain(self) -> int | None:
         """The first event at which a match ends that waits for an absence."""

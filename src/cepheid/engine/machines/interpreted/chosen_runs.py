@@ -37,29 +37,29 @@ class ChosenRuns:
         self.busy: Busy = {}
 
     def settle(
-        self, complete: Sequence[Run], pending: Sequence[Run], growing: Sequence[Run], now: int | None
+        self, complete: Sequence[Run], pending: Sequence[Run], growing: Sequence[Run], watermark: int | None
     ) -> list[Run]:
         """The runs that are given, in the order of S9.
 
         pending: complete runs that something must be absent after. growing: runs that an event to come can extend.
-        now: all events before it are in; None: all are.
+        watermark: all events before it are in; None: all are.
         """
-        found = arrange(self.query, [*self.held, *complete])
+        certain = arrange(self.query, [*self.held, *complete])
         self.held = []
         if self.query.output is Output.LONGEST:
-            return self._longest(found, pending, growing)
-        if self.query.output is Output.NON_OVERLAP and now is not None:
+            return self._longest(certain, pending, growing)
+        if self.query.output is Output.NON_OVERLAP and watermark is not None:
             # An earlier match may still come true, and then this one must give way.
             limit = min((end_of(self.query, run) for run in pending), default=None)
             if limit is not None:
-                self.held = [run for run in found if end_of(self.query, run) >= limit]
-                found = [run for run in found if end_of(self.query, run) < limit]
-        return choose(self.query, found, self.busy)
+                self.held = [run for run in certain if end_of(self.query, run) >= limit]
+                certain = [run for run in certain if end_of(self.query, run) < limit]
+        return choose(self.query, certain, self.busy)
 
-    def _longest(self, found: Sequence[Run], pending: Sequence[Run], growing: Sequence[Run]) -> list[Run]:
-        query, given = self.query, []
+    def _longest(self, certain: Sequence[Run], pending: Sequence[Run], growing: Sequence[Run]) -> list[Run]:
+        query, emitted = self.query, []
         waiting: dict[Partition, list[Run]] = {}
-        for run in sorted(pass_having(query, found), key=lambda run: preference(query, run)):
+        for run in sorted(pass_having(query, certain), key=lambda run: preference(query, run)):
             waiting.setdefault(partition_of(query, run), []).append(run)
         for partition, runs in waiting.items():
             others = [run for run in (*pending, *growing) if _may_be_in(query, run, partition)]
@@ -73,14 +73,16 @@ class ChosenRuns:
                 if self._gives_way(run, others, self.busy.get(partition)):
                     self.held += [run for run in best.values() if may_start(query, run, self.busy.get(partition))]
                     break
-                given.append(run)
+                emitted.append(run)
                 self.busy[partition] = take(query, run)
-        return arrange(query, given)
+        return arrange(query, emitted)
 
     def _gives_way(self, run: Run, others: Iterable[Run], taken: TakenSpan | None) -> bool:
         """Whether a run that is not complete or not certain can be preferred to this one."""
         query = self.query
-        return any(start_of(query, one) <= start_of(query, run) and may_start(query, one, taken) for one in others)
+        return any(
+            start_of(query, other) <= start_of(query, run) and may_start(query, other, taken) for other in others
+        )
 
     def dump(self, dump_run: Callable[[Run], Any]) -> StateFacts:
         """As JSON."""
@@ -95,5 +97,5 @@ class ChosenRuns:
 
 def _may_be_in(query: Runnable, run: Run, partition: Partition) -> bool:
     """Whether a run can end in a partition: an `[attr]` may not be known yet."""
-    own = partition_of(query, run)
-    return all(mine in (UNKNOWN, theirs) for mine, theirs in zip(own, partition, strict=True))
+    keys = zip(partition_of(query, run), partition, strict=True)
+    return all(key in (UNKNOWN, wanted) for key, wanted in keys)

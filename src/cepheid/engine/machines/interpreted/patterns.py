@@ -85,8 +85,8 @@ class PatternStepper:
                 (self.complete if known.gaps == passed.gaps else partition.pending).append(passed)
         partition.waiting += self.runner.waiting(run)
         if len(partition.waiting) > MAX_RUNS // 10:
-            found = f"more than {MAX_RUNS // 10:,} runs at once in one partition"
-            raise too_many_runs(self.query.pattern, self.query.strategies, found)
+            message = f"more than {MAX_RUNS // 10:,} runs at once in one partition"
+            raise too_many_runs(self.query.pattern, self.query.strategies, message)
 
     def settle(self, partition: PartitionState, reached: int | None, horizon: int | None) -> None:
         """Decide complete runs, and drop what no event to come can need."""
@@ -101,15 +101,15 @@ class PatternStepper:
         self.complete = []
         return from_matches(self.query, results(self.query, chosen), base)
 
-    def decide(self, partition: PartitionState, now: int | None, known: int | None) -> None:
-        """Complete runs are certain when what must be absent after them is known; now: None if all events are in."""
+    def decide(self, partition: PartitionState, reached: int | None, known: int | None) -> None:
+        """A complete run is certain when what must be absent after it is known. reached: None if all events are in."""
         self.runner.stream = partition.memory
         if partition.pending:
             decided = [run for run in partition.pending if self.absence.is_known(run, known)]
             rest = [run for run in partition.pending if not any(run is other for other in decided)]
-            partition.pending = [] if now is None else rest
+            partition.pending = [] if reached is None else rest
             self.complete += [run for run in decided if self.absence.holds(run)]
-        for waiting in partition.waiting if now is None else ():
+        for waiting in partition.waiting if reached is None else ():
             self.runner.watcher.ended(waiting)
 
     def end(self, partitions: Mapping[PartitionKey, PartitionState]) -> list[Run]:
@@ -158,11 +158,11 @@ class PatternStepper:
         for partition in partitions.values():
             yield from partition.pending
 
-    def prune(self, partition: PartitionState, now: int | None) -> None:
+    def prune(self, partition: PartitionState, reached: int | None) -> None:
         """Drop runs whose window has passed, and events that no run can ask about."""
         within = self.query.within
-        if within is not None and within.nanoseconds is not None and now is not None:
-            partition.waiting = [w for w in partition.waiting if now - w.run.selected[0].time < within.nanoseconds]
+        if within is not None and within.nanoseconds is not None and reached is not None:
+            partition.waiting = [w for w in partition.waiting if reached - w.run.selected[0].time < within.nanoseconds]
         events = partition.memory.events
         idle = (
             not partition.waiting and not partition.pending
@@ -172,11 +172,11 @@ class PatternStepper:
         firsts = [w.run.selected[0] for w in partition.waiting]
         positions = [first.position for first in firsts] + [r.selected[0].position for r in partition.pending]
         keep = min(positions, default=events[-1].position + 1)
-        if self.query.looks_back and now is not None:
-            keep = min([keep, *self.remembered(partition, firsts, now)])
+        if self.query.looks_back and reached is not None:
+            keep = min([keep, *self.remembered(partition, firsts, reached)])
         partition.memory.forget(keep)
 
-    def remembered(self, partition: PartitionState, firsts: Sequence[Event], now: int) -> Iterator[int]:
+    def remembered(self, partition: PartitionState, firsts: Sequence[Event], reached: int) -> Iterator[int]:
         """The first events that can still be witnesses before a match, for each absence at the start."""
         within = self.query.within
         for period in self.leading:
@@ -185,7 +185,7 @@ class PatternStepper:
                 yield from partition.memory.positions[-(within.events or 0) if counted else 0 :][:1]
                 continue
             # WITHIN counts from the last event of a match, which is to come; FOR from the first, which may be there.
-            earliest = now if period is None else min([now, *(first.time for first in firsts)])
+            earliest = reached if period is None else min([reached, *(first.time for first in firsts)])
             length = period if period is not None else within.nanoseconds if within is not None else None
             assert length is not None  # else the query was refused
             yield from (e.position for e in partition.memory.events if e.time > earliest - length)
