@@ -23,7 +23,10 @@ settings.register_profile(
     # Without the phase that explains a failure: it multiplies the time until one is seen.
     phases=(Phase.explicit, Phase.generate, Phase.target, Phase.shrink),
 )
-settings.register_profile("quick", settings.get_profile("fast"), max_examples=20)
+# Of a few examples too many may be filtered out; whether a strategy filters too much is for the other profiles to say.
+settings.register_profile(
+    "quick", settings.get_profile("fast"), max_examples=20, suppress_health_check=tuple(HealthCheck)
+)
 settings.register_profile("long", settings.get_profile("fast"), max_examples=2_000, derandomize=False, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
