@@ -80,7 +80,7 @@ def _check(query: Runnable) -> None:
 
 
 class _TreeWriter:
-    """The tree under construction."""
+    """Writes an automaton of a kernel as the tree of an automaton of the user's own."""
 
     def __init__(self, query: Runnable, made: model.RegisterAutomaton) -> None:
         self.query = query

@@ -121,12 +121,12 @@ class _Wait:
 
     @property
     def moves(self) -> tuple[Move, ...]:
-        """All ways on."""
+        """All ways on: to take one more event of a closure first, then the others."""
         return (*([self.take] if self.take else []), *self.others)
 
 
 class _PatternBuilder:
-    """The tables under construction."""
+    """The tables of a pattern's automaton under construction; `build` fills them once."""
 
     def __init__(self, query: Runnable, having: Sequence[ex.Expression], results: Sequence[Result]) -> None:
         self.query = query

@@ -66,7 +66,7 @@ def build_own(query: Runnable, *, lasting: bool = False) -> RegisterAutomaton:
 
 
 class _OwnBuilder:
-    """The tables under construction."""
+    """The tables of the user's own automaton under construction; `build` fills them once."""
 
     def __init__(self, query: Runnable, own: BoundAutomaton) -> None:
         self.query = query

@@ -69,9 +69,9 @@ class AlgebraReference:
         return results
 
 
-def following(one: Fact, others: Stream, holds: Callable[[Scope], bool]) -> list[Fact]:
+def following(fact: Fact, others: Stream, holds: Callable[[Scope], bool]) -> list[Fact]:
     """S20: the concatenations with the events of least end, all that tie."""
-    joined = [Fact({**one.values, **e.values}, one.start, e.end) for e in others.values() if e.start > one.end]
+    joined = [Fact({**fact.values, **e.values}, fact.start, e.end) for e in others.values() if e.start > fact.end]
     candidates = [e for e in joined if holds(e.scope)]
     first = min((e.end for e in candidates), default=0)
     return [e for e in candidates if e.end == first]

@@ -186,7 +186,7 @@ class AutomatonRunner:
         return typed and self.holds(fence, event, run)
 
     def holds(self, fence: Iterable[Test], event: Event, run: AutomatonRun | None) -> bool:
-        """Whether tests are TRUE."""
+        """Whether all tests of a fence are TRUE on an event and the registers of a run."""
         return all(self.value(test.condition, event, run) is True for test in fence)
 
     def value(self, node: ex.Expression, event: Event, run: AutomatonRun | None) -> Value:

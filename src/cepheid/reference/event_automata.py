@@ -78,14 +78,14 @@ class EventRunner:
         return list(after.values()), list(results.values())
 
     def bindings(self, run: Fact | None, event: Event) -> Bindings:
-        """What edges read."""
+        """What the conditions of edges read: the event at hand, and the attributes of the run so far."""
         held: dict[str, Value] = {} if run is None else run.scope
         times = {EVENT_START: event.start // self.tick, EVENT_END: event.time // self.tick}
         return Bindings({EVENT: (event,)}, {EVENT: event}, {**held, **times})
 
 
 class _Edge:
-    """An edge as functions."""
+    """An edge whose conditions and values are compiled for the reference."""
 
     def __init__(self, query: Runnable, automaton: EventAutomaton, edge: LinearEdge) -> None:
         compiler = Compiler(query, output=True)
@@ -112,7 +112,7 @@ class _Edge:
         return all(test(bindings) for test in self._asks)
 
     def made(self, bindings: Bindings) -> Fact:
-        """The instance after it."""
+        """The instance that an event makes over this edge."""
         values = {name: plain_zero(value(bindings)) for name, value in self._values.items()}
         start, end = self._start(bindings), bindings.register[EVENT_END]
         assert isinstance(start, int)

@@ -161,11 +161,11 @@ class Batch:
         if key not in self._made:
             kind, cells, strings = self.codes.kind(column), self.cells(column), self.codes.strings
             if cells is not None:
-                found = strings.encode_few(cells) if kind is Kind.STRING else few_numbers(column, kind, cells)
+                encoded = strings.encode_few(cells) if kind is Kind.STRING else few_numbers(column, kind, cells)
             else:
-                given = self.column(column)
-                found = strings.encode(given) if kind is Kind.STRING else numbers_of(column, kind, given)
-            self._made[key] = np.ascontiguousarray(found)
+                cells_of = self.column(column)
+                encoded = strings.encode(cells_of) if kind is Kind.STRING else numbers_of(column, kind, cells_of)
+            self._made[key] = np.ascontiguousarray(encoded)
         return self._made[key]
 
     def nulls(self, column: str) -> Any:
@@ -194,7 +194,7 @@ class Batch:
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """When each event started."""
+        """When each event started, in ticks: its time, unless events last."""
         name = self.schema.start
         return self.times if name is None else np.ascontiguousarray(ticks_of(self.column(name)))
 

@@ -50,10 +50,10 @@ def numbers_of(name: str, kind: Kind, column: pa.ChunkedArray) -> Any:
 
 def few_numbers(name: str, kind: Kind, values: Sequence[Value]) -> Any:
     """The same of a few values."""
-    given: list[Any] = [0 if value is None else value for value in values]
+    cells: list[Any] = [0 if value is None else value for value in values]
     if kind in (Kind.TIMESTAMP, Kind.DURATION):
-        _check_near(name, *map(abs, given))
-    return np.array(given, {Kind.BOOL: np.uint8, Kind.FLOAT: np.float64}.get(kind, np.int64))
+        _check_near(name, *map(abs, cells))
+    return np.array(cells, {Kind.BOOL: np.uint8, Kind.FLOAT: np.float64}.get(kind, np.int64))
 
 
 def _check_near(name: str, *nanoseconds: int) -> None:
@@ -70,8 +70,8 @@ def few_values(column: pa.ChunkedArray) -> list[Value] | None:
     arrow = column.type
     if (arrow.value_type if isinstance(arrow, pa.DictionaryType) else arrow) not in _AS_THEY_ARE:
         return None
-    found: list[Value] = [column[0].as_py()] if len(column) == 1 else column.to_pylist()
-    return found
+    cells: list[Value] = [column[0].as_py()] if len(column) == 1 else column.to_pylist()
+    return cells
 
 
 def nulls(column: pa.ChunkedArray) -> np.ndarray:

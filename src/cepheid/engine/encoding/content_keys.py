@@ -106,9 +106,9 @@ def _of_texts(texts: list[str]) -> np.ndarray:
 def grouped(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An order in which equal keys are together, stable among these; and a number for each group, in that order."""
     order = np.lexsort((keys[1], keys[0]))
-    found = keys[:, order]
-    fresh = np.ones(found.shape[1], bool)
-    fresh[1:] = (found[:, 1:] != found[:, :-1]).any(axis=0)
+    sorted_keys = keys[:, order]
+    fresh = np.ones(sorted_keys.shape[1], bool)
+    fresh[1:] = (sorted_keys[:, 1:] != sorted_keys[:, :-1]).any(axis=0)
     return order, np.cumsum(fresh) - 1
 
 

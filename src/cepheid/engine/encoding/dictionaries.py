@@ -50,11 +50,11 @@ def _trimmed(codes: pa.DictionaryArray) -> pa.DictionaryArray:
     if used.all():
         return codes
     moved = (np.cumsum(used) - 1).take(numbers)
-    found = from_numpy(moved).cast(arrow.index_type)
+    indexes = from_numpy(moved).cast(arrow.index_type)
     if indices.null_count:
-        found = pa.Array.from_buffers(arrow.index_type, len(found), [_validity(indices), found.buffers()[1]])
+        indexes = pa.Array.from_buffers(arrow.index_type, len(indexes), [_validity(indices), indexes.buffers()[1]])
     kept = words.take(from_numpy(np.flatnonzero(used)))
-    return pa.DictionaryArray.from_arrays(found, kept, ordered=arrow.ordered)
+    return pa.DictionaryArray.from_arrays(indexes, kept, ordered=arrow.ordered)
 
 
 def _validity(indices: pa.Array) -> pa.Buffer:

@@ -43,7 +43,7 @@ class FewEvents:
 
     @property
     def num_rows(self) -> int:
-        """How many there are."""
+        """The number of events, as a table has it."""
         return len(self.rows)
 
     def values(self, column: str) -> list[Value]:
@@ -58,7 +58,7 @@ class FewEvents:
         return np.array(times if scale == 1 else [time // scale for time in times], np.int64)
 
     def to_table(self) -> pa.Table:
-        """As an Arrow table."""
+        """The events as an Arrow table, made at each call."""
         arrays = []
         for k, (column, scale) in enumerate(zip(self.form.arrow.types, self.form.scales, strict=True)):
             values: list[Any] = [row[k] for row in self.rows]
@@ -81,11 +81,11 @@ def as_table(events: Events) -> pa.Table:
 
 def joined(parts: Iterable[Events]) -> Events:
     """Parts one after the other; rows become a table only if some of the parts are one."""
-    found: list[Events] = []
+    joined_parts: list[Events] = []
     for is_rows, some in groupby(parts, key=lambda part: isinstance(part, FewEvents)):
         if is_rows:
             rows = [part for part in some if isinstance(part, FewEvents)]
-            found.append(FewEvents(rows[0].form, [row for part in rows for row in part.rows]))
+            joined_parts.append(FewEvents(rows[0].form, [row for part in rows for row in part.rows]))
         else:
-            found += some
-    return found[0] if len(found) == 1 else pa.concat_tables(map(as_table, found))
+            joined_parts += some
+    return joined_parts[0] if len(joined_parts) == 1 else pa.concat_tables(map(as_table, joined_parts))

@@ -40,7 +40,7 @@ class Grown:
 
     @property
     def nbytes(self) -> int:
-        """How much it takes."""
+        """How many bytes the array takes, with what is spare."""
         return int(self._array.nbytes)
 
 

@@ -21,30 +21,30 @@ def last_of_instants(times: np.ndarray, partitions: np.ndarray | None = None) ->
     >>> last_of_instants(np.array([1, 1, 2, 2, 2]), np.array([0, 1, 0, 1, 0])).tolist()
     [2, 2, 0, 2, 1]
     """
-    found = np.full(len(times), 2, np.uint8)
+    marks = np.full(len(times), 2, np.uint8)
     tied = times[1:] == times[:-1]
     if not tied.any():
-        return found
+        return marks
     if partitions is None:
-        found[1:][tied] = 1
-        found[:-1][tied] = 0
-        return found
+        marks[1:][tied] = 1
+        marks[:-1][tied] = 0
+        return marks
     if len(times) >= MANY and has_compiler():
         size = int(partitions.max(where=partitions != NIL, initial=0)) + 1
         after = np.zeros(size, np.uint32)
-        given = np.ascontiguousarray(times, np.int64), np.ascontiguousarray(partitions, np.uint32)
-        library_function("mark_instants", native=True)(len(times), *given, size, after, found)
-        return found
+        columns = np.ascontiguousarray(times, np.int64), np.ascontiguousarray(partitions, np.uint32)
+        library_function("mark_instants", native=True)(len(times), *columns, size, after, marks)
+        return marks
     among = np.zeros(len(times), bool)
     among[1:] |= tied
     among[:-1] |= tied
     events = np.flatnonzero(among)
     events = events[by_partition(partitions[events])]
-    own, when = partitions[events], times[events]
-    same = (own[1:] == own[:-1]) & (when[1:] == when[:-1])
-    found[events[1:][same]] = 1
-    found[events[:-1][same]] = 0
-    return found
+    sorted_partitions, when = partitions[events], times[events]
+    same = (sorted_partitions[1:] == sorted_partitions[:-1]) & (when[1:] == when[:-1])
+    marks[events[1:][same]] = 1
+    marks[events[:-1][same]] = 0
+    return marks
 
 
 def by_partition(partitions: np.ndarray) -> np.ndarray:
@@ -60,6 +60,6 @@ def instants_of(times: np.ndarray) -> np.ndarray:
     >>> instants_of(np.array([1, 1, 4, 5, 5])).tolist()
     [0, 0, 1, 2, 2]
     """
-    found = np.zeros(len(times), np.int64)
-    np.cumsum(times[1:] != times[:-1], out=found[1:])
-    return found
+    instants = np.zeros(len(times), np.int64)
+    np.cumsum(times[1:] != times[:-1], out=instants[1:])
+    return instants

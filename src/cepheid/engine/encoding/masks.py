@@ -25,13 +25,13 @@ from cepheid.values.rows import read_rows
 def evaluate_mask(query: Runnable, batch: Batch, wanted: Mask, errors: dict[int, CepheidError]) -> np.ndarray:
     """Where a condition on one event holds: 1; 2 where it could not be computed, and `errors` says why."""
     component = query.components.get(wanted.variable)  # an automaton of one's own has none for its events
-    found = np.zeros(len(batch), np.uint8)
+    mask = np.zeros(len(batch), np.uint8)
     rows = np.arange(len(batch))
     if query.schema.roles.type is not None and component is not None and component.types:
         codes, names = batch.type_codes
         rows = np.flatnonzero(type_numbers(names, component.types)[codes])
-    found[rows] = answers(query, batch, wanted.condition, wanted.variable, rows, errors)
-    return found
+    mask[rows] = answers(query, batch, wanted.condition, wanted.variable, rows, errors)
+    return mask
 
 
 def answers(
@@ -61,15 +61,15 @@ def answers(
     schema = _only(query.schema, read)
     table = pa.table({name: batch.column(name) for name in schema.columns})
     events = read_rows(table.take(from_numpy(index)), schema)
-    found = np.zeros(len(index), np.uint8)
+    held = np.zeros(len(index), np.uint8)
     for k, event in enumerate(events):
         try:
-            found[k] = holds(Bindings({variable: (event,)}, {variable: event}))
+            held[k] = holds(Bindings({variable: (event,)}, {variable: event}))
         except EvaluationError as error:
-            found[k] = 2
+            held[k] = 2
             alike = index[k : k + 1] if back is None else rows[back == k]
             errors.update(dict.fromkeys(alike.tolist(), error))
-    return found if back is None else found[back]
+    return held if back is None else held[back]
 
 
 def _only(schema: Schema, read: set[str]) -> Schema:

@@ -34,22 +34,22 @@ class PartitionTimes:
             if time is not None:
                 yield partition, time
 
-    def at(self, now: int, key: Key) -> int:
+    def at(self, watermark: int, key: Key) -> int:
         """How far a partition is where all are at a time."""
         time = None if self.only is not None and key not in self.only else self.time_of(key)
-        return now if time is None else max(now, time)
+        return watermark if time is None else max(watermark, time)
 
     def before(self, events: Events, times: np.ndarray) -> np.ndarray:
         """For each event: whether its partition is known up to it."""
-        found = np.zeros(len(times), bool)
+        is_before = np.zeros(len(times), bool)
         near = np.flatnonzero(times < self.latest)
         if len(near):
             keys = keys_of(as_table(events).take(pa.array(near)), self.partitions.all)
             limits = {key: self.time_of(key) for key in (set(keys) if self.only is None else self.only)}
             for at, key in zip(near.tolist(), keys, strict=True):
                 limit = limits.get(key)
-                found[at] = limit is not None and times[at] < limit
-        return found
+                is_before[at] = limit is not None and times[at] < limit
+        return is_before
 
 
 def keys_of(table: pa.Table, columns: tuple[str, ...]) -> list[Key]:

@@ -60,14 +60,14 @@ class PartitionIndex:
         codes: Any = None
         keys: list[Key] = [()]
         for name in self.columns:
-            own, values = self._codes(name, table.column(name))
+            column_codes, values = self._codes(name, table.column(name))
             if codes is None:
-                codes, keys = own, [(value,) for value in values]
+                codes, keys = column_codes, [(value,) for value in values]
             else:
-                mixed, codes = np.unique(codes * len(values) + own, return_inverse=True)
+                mixed, codes = np.unique(codes * len(values) + column_codes, return_inverse=True)
                 keys = [(*keys[code // len(values)], values[code % len(values)]) for code in mixed.tolist()]
-        found = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.uint32)
-        partitions = found[codes] if len(found) else np.zeros(0, np.uint32)
+        partition_of = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys], np.uint32)
+        partitions = partition_of[codes] if len(partition_of) else np.zeros(0, np.uint32)
         for name in self.agreed:
             column = table.column(name)
             if column.null_count:
@@ -167,7 +167,7 @@ class PartitionIndex:
         return [(key,) for key in self.table.keys.tolist()] if len(self.table) else list(self.numbers)
 
     def keep(self, alive: np.ndarray) -> None:
-        """Give up partitions; the others are numbered anew, in order."""
+        """Drop partitions; the others are indexed anew, in order."""
         if len(self.table):
             self.table.load(self.table.keys[alive])
             return
@@ -184,13 +184,13 @@ class PartitionIndex:
         return [encode(key) for key in keys], np.zeros(0, np.int64)
 
     def load(self, keys: Sequence[object] | None, numbers: np.ndarray) -> None:
-        """Take up what was dumped."""
+        """Restore what `dump` returned."""
         if keys is None and len(numbers) >= MANY and has_compiler():
             self.table.load(numbers)
             self.numbers = {}
             return
-        found = zip(numbers.tolist()) if keys is None else map(decode, keys)
-        self.numbers = {key: partition for partition, key in enumerate(found)}
+        keys_of = zip(numbers.tolist()) if keys is None else map(decode, keys)
+        self.numbers = {key: partition for partition, key in enumerate(keys_of)}
 
 
 class KeyTable:
@@ -249,8 +249,8 @@ def _range(numbers: np.ndarray) -> tuple[int, int]:
         return int(numbers.min()), int(numbers.max())
     import pyarrow.compute as pc  # takes a while to import, and goes over many numbers once where numpy goes twice
 
-    found = pc.min_max(from_numpy(numbers))
-    return found["min"].as_py(), found["max"].as_py()
+    extremes = pc.min_max(from_numpy(numbers))
+    return extremes["min"].as_py(), extremes["max"].as_py()
 
 
 def whole_numbers(column: pa.ChunkedArray) -> np.ndarray:

@@ -48,9 +48,9 @@ def merged(columns: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Pieces:
             places[id(starts)] = np.append(0, np.searchsorted(starts, times, side="right"))
         return values[places[id(starts)]]
 
-    found = {name: pieces(*column) for name, column in columns.items()}
-    bits = {name: column for name, column in found.items() if column.dtype == bool}
-    values = {name: column for name, column in found.items() if name not in bits}
+    columns_of = {name: pieces(*column) for name, column in columns.items()}
+    bits = {name: column for name, column in columns_of.items() if column.dtype == bool}
+    values = {name: column for name, column in columns_of.items() if name not in bits}
     return Pieces(np.append(times, NEVER), values, bits)
 
 

@@ -31,7 +31,7 @@ class Reordered:
 
     @property
     def num_rows(self) -> int:
-        """How many there are."""
+        """The number of rows, which is that of the table where rows only changed places."""
         return int(self._table.num_rows) if self._places is not None else len(self._moves)
 
     @cached_property
@@ -86,8 +86,8 @@ class Reordered:
 def _with_moves(numbers: pa.Array, places: np.ndarray, rows: np.ndarray) -> pa.Array:
     """A copy of some integers, of which few are from other rows."""
     width = numbers.type.bit_width // 8
-    given = np.frombuffer(numbers.buffers()[1], f"u{width}", len(numbers), numbers.offset * width)
-    moved = room_for(len(numbers), given.dtype)
-    moved[:] = given
-    moved[places] = given[rows]
+    old_numbers = np.frombuffer(numbers.buffers()[1], f"u{width}", len(numbers), numbers.offset * width)
+    moved = room_for(len(numbers), old_numbers.dtype)
+    moved[:] = old_numbers
+    moved[places] = old_numbers[rows]
     return pa.Array.from_buffers(numbers.type, len(numbers), [None, pa.py_buffer(moved)])

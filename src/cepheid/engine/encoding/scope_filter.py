@@ -34,16 +34,16 @@ class _Vectorised:
 
     def holds(self, batch: Batch) -> Any:
         """For each event: whether it is TRUE."""
-        given: dict[str, Any] = {
+        columns: dict[str, Any] = {
             constant.parameter.name: constant.argument(batch.codes.strings.code) for constant in self.constants
         }
-        for one in self.arrays:
-            match one.holds:
+        for event_array in self.arrays:
+            match event_array.holds:
                 case ColumnValues(column=column):
-                    given[one.array.name] = batch.values(column)
+                    columns[event_array.array.name] = batch.values(column)
                 case ColumnNulls(column=column):
-                    given[one.array.name] = batch.nulls(column)
-        return np.broadcast_to(evaluate(self.code, I, given), len(batch))
+                    columns[event_array.array.name] = batch.nulls(column)
+        return np.broadcast_to(evaluate(self.code, I, columns), len(batch))
 
 
 class ScopeFilter:
@@ -106,9 +106,9 @@ class ScopeFilter:
     def _answers(self, batch: Batch, conjunct: ex.Expression, rows: np.ndarray) -> Any:
         """For each event: whether it is one of some and a conjunct is TRUE for it."""
         errors: dict[int, CepheidError] = {}
-        found = np.zeros(len(batch), bool)
+        held = np.zeros(len(batch), bool)
         if len(rows):
-            found[rows] = answers(self.query, batch, conjunct, EVENT, rows, errors) == 1
+            held[rows] = answers(self.query, batch, conjunct, EVENT, rows, errors) == 1
         if errors:
             raise errors[min(errors)]
-        return found
+        return held

@@ -35,10 +35,10 @@ class Strings:
         return np.array([-1 if text is None else self.code(text) for text in values], np.int64)
 
     def keep(self, held: Iterable[np.ndarray]) -> np.ndarray:
-        """Give up the strings that are in none of some arrays of codes; the new code of each old one, -1 where gone."""
+        """Drop the strings that are in none of some arrays of codes; the new code of each old one, -1 where gone."""
         texts = list(self.codes)
-        found = np.unique(np.concatenate([np.zeros(0, np.int64), *held]))
-        kept = found[(found >= 0) & (found < len(texts))]
+        held_codes = np.unique(np.concatenate([np.zeros(0, np.int64), *held]))
+        kept = held_codes[(held_codes >= 0) & (held_codes < len(texts))]
         number = np.full(len(texts) + 1, -1, np.int64)  # the last one is for -1, which stays
         number[kept] = np.arange(len(kept))
         self.codes = {texts[k]: code for code, k in enumerate(kept.tolist())}

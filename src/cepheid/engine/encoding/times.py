@@ -96,15 +96,15 @@ def to_ticks(schema: Schema, value: object, *, down: bool = False) -> int:
         if column.kind is Kind.INT and isinstance(value, int | np.integer):
             return int(value)
         if column.kind is Kind.DATE and isinstance(value, str | date) and not isinstance(value, datetime):
-            given = date.fromisoformat(value) if isinstance(value, str) else value
-            return int(pa.scalar(given, pa.date32()).cast(pa.int32()).as_py())
+            time = date.fromisoformat(value) if isinstance(value, str) else value
+            return int(pa.scalar(time, pa.date32()).cast(pa.int32()).as_py())
         if column.kind is Kind.TIMESTAMP and isinstance(value, str | datetime):
-            given = datetime.fromisoformat(value) if isinstance(value, str) else value
-            if (given.tzinfo is None) != (arrow.tz is None):
+            time = datetime.fromisoformat(value) if isinstance(value, str) else value
+            if (time.tzinfo is None) != (arrow.tz is None):
                 raise TypeError("one has a time zone and the other has none")
             zone = "UTC" if arrow.tz else None
-            fine = int(pa.scalar(given, pa.timestamp("us", tz=zone)).cast(pa.int64()).as_py())
-            nanoseconds = fine * 1000 + getattr(given, "nanosecond", 0)  # which pandas has
+            fine = int(pa.scalar(time, pa.timestamp("us", tz=zone)).cast(pa.int64()).as_py())
+            nanoseconds = fine * 1000 + getattr(time, "nanosecond", 0)  # which pandas has
             unit = ARROW_UNITS[arrow.unit]
             return nanoseconds // unit if down else -(-nanoseconds // unit)
         raise TypeError(f"a {type(value).__name__}")
@@ -120,11 +120,11 @@ def time_value(schema: Schema, time: int) -> Any:
         return date.fromordinal(_EPOCH + time)
     if not pa.types.is_timestamp(arrow):
         return time
-    found = pa.scalar(time, arrow)
+    scalar = pa.scalar(time, arrow)
     try:
-        return found.as_py()
+        return scalar.as_py()
     except (ValueError, OverflowError):  # Python's times end at the year 9999, and at microseconds
-        return found
+        return scalar
 
 
 def from_ticks(schema: Schema, time: int) -> str:

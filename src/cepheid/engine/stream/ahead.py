@@ -14,7 +14,7 @@ from cepheid.engine.stream.pipeline import Pipeline
 
 
 class Ahead(Protocol):
-    """Gives matches before they are certain, and takes them back. Times are ticks."""
+    """Emits matches before they are certain, and retracts them. Times are ticks."""
 
     head: Pipeline  # which knows the columns and the queries
     certain: int | None  # the time before which promises let nothing come that matters, where it is after the watermark
@@ -23,7 +23,7 @@ class Ahead(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """How much it holds."""
+        """How many bytes the events and matches that are held take."""
 
     @property
     def debts(self) -> int:
@@ -68,4 +68,4 @@ class Replaying(Ahead, Protocol):
 
 def further(time: int | None, certain: int | None) -> int | None:
     """The later of two times that may not be there."""
-    return max((one for one in (time, certain) if one is not None), default=None)
+    return max((known_time for known_time in (time, certain) if known_time is not None), default=None)

@@ -84,23 +84,23 @@ class Arrivals:
             events, times = self.read(only)
             ordered = isinstance(only.rows, RowsInMemory) and only.rows.ascending
             return (events, times) if ordered else self._in_order(events, times)
-        found = []
+        waiting = []
         while self._heap and (before is None or self._heap[0][0] < before):
-            found.append(heappop(self._heap))
-        if not found:
+            waiting.append(heappop(self._heap))
+        if not waiting:
             return None
-        found.sort(key=itemgetter(1))
-        whole = before is None or all(arrival.high < before for _, _, arrival in found)
+        waiting.sort(key=itemgetter(1))
+        whole = before is None or all(arrival.high < before for _, _, arrival in waiting)
         ready: list[Timed] = []
-        for _, number, arrival in found:
+        for _, number, arrival in waiting:
             if before is None or arrival.high < before:
                 ready.append(self.read(arrival))
             else:
-                now, rest = self._divide(arrival, before)
-                ready.append(now)
+                released, rest = self._divide(arrival, before)
+                ready.append(released)
                 heappush(self._heap, (rest.low, number, rest))
         events, times = self._concatenated(ready)
-        if whole and _follow([arrival for _, _, arrival in found]):
+        if whole and _follow([arrival for _, _, arrival in waiting]):
             return events, times
         return self._in_order(events, times)
 
@@ -185,15 +185,15 @@ class Arrivals:
         waiting = self._merged()
         saved = []
         for k, arrival in enumerate(waiting):
-            found, rows = sink.hold(f"{place}.{k}", arrival.rows)
+            part, rows = sink.hold(f"{place}.{k}", arrival.rows)
             waiting[k] = arrival if rows is arrival.rows else replace(arrival, rows=rows)
-            saved.append([found, arrival.count, arrival.low, arrival.high, arrival.released, arrival.level])
+            saved.append([part, arrival.count, arrival.low, arrival.high, arrival.released, arrival.level])
         self._fill(waiting)
         return saved
 
     def load(self, saved: list[list[Any]], source: PartSource) -> None:
-        """Take up what was written down."""
-        self._fill([Arrival(source.held(found), *facts) for found, *facts in saved])
+        """Restore what `save` wrote."""
+        self._fill([Arrival(source.held(part), *facts) for part, *facts in saved])
 
     def _fill(self, waiting: list[Arrival]) -> None:
         self._number = len(waiting)
@@ -217,7 +217,7 @@ class Arrivals:
 def _follow(arrivals: list[Arrival]) -> bool:
     """Whether arrivals are known to be in order, one after the other."""
     known = all(isinstance(arrival.rows, RowsInMemory) and arrival.rows.ascending for arrival in arrivals)
-    return known and all(one.high < other.low for one, other in pairwise(arrivals))
+    return known and all(earlier.high < later.low for earlier, later in pairwise(arrivals))
 
 
 def _in_time(times: np.ndarray) -> bool:
@@ -267,10 +267,10 @@ def arrange(
             break
         if name != schema.roles.time:
             ties.split(known[name] if name in known else table.column(name))
-    found = ties.rows
-    if ordered and (found == rows).all():
+    in_order = ties.rows
+    if ordered and (in_order == rows).all():
         return None
-    order[at] = found
+    order[at] = in_order
     return order
 
 
@@ -286,8 +286,8 @@ def _of_types(
     assert kind is not None
     codes, names = type_codes(known[kind] if kind in known else table.column(kind))
     wanted = np.array([name in types for name in names])
-    found = wanted[codes]
-    return np.flatnonzero(found if order is None else found[order])
+    is_wanted = wanted[codes]
+    return np.flatnonzero(is_wanted if order is None else is_wanted[order])
 
 
 def _arranged_few(schema: Schema, events: FewEvents, times: np.ndarray) -> Timed:

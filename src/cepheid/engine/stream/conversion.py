@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 def fitting(pipeline: Pipeline, new: QueryCache) -> list[bool]:
     """Of each query of a pipeline whether its state is one of the other query too."""
-    found = []
+    fits = []
     for number, (query, *pair) in enumerate(
         zip(pipeline.queries, pipeline.program.queries, new.program.queries, strict=True)
     ):
         schema = pipeline.streams[pipeline.program.sources[number]].schema
         compiled = pipeline.cache.query(number, schema), new.query(number, schema)
-        found.append(_holds_alike(*compiled) if _fits(*pair) else _alike(query.machine, *compiled))
-    return found
+        fits.append(_holds_alike(*compiled) if _fits(*pair) else _alike(query.machine, *compiled))
+    return fits
 
 
 def _holds_alike(old: CompiledQuery, new: CompiledQuery) -> bool:
@@ -97,7 +97,7 @@ def _alike(machine: Machine | None, old: CompiledQuery, new: CompiledQuery) -> b
 
 def _kept(join: Join) -> object:
     """What a join keeps of events."""
-    stacks = [(one.variable, one.types, one.columns, one.group, one.negated) for one in join.stacks]
+    stacks = [(stack.variable, stack.types, stack.columns, stack.group, stack.negated) for stack in join.stacks]
     return stacks, join.partitions
 
 
@@ -106,8 +106,8 @@ def _remembered(compiled: CompiledQuery) -> object:
     automaton = compiled.automaton
     rooms = [(room.name, room.keeping, room.registers) for room in compiled.program.rooms]
     exits = tuple(
-        replace(one, fence=(), absent=tuple(replace(absent, fence=()) for absent in one.absent))
-        for one in automaton.exits
+        replace(exit_, fence=(), absent=tuple(replace(absent, fence=()) for absent in exit_.absent))
+        for exit_ in automaton.exits
     )
     return (
         rooms,

@@ -59,7 +59,7 @@ class EventArrays:
 
     @property
     def nbytes(self) -> int:
-        """How much it takes."""
+        """How many bytes the arrays take."""
         arrays = (self.time, self.partition, self.there, self.seen, self.quiet, *self.columns.values())
         return sum(grown.nbytes for grown in arrays)
 

@@ -40,7 +40,7 @@ class Chunk:
 
     @property
     def present(self) -> np.ndarray:
-        """Which events are there."""
+        """A flag for each event: whether it is still there, and not retracted."""
         return np.ones(len(self.times), bool) if self.there is None else self.there
 
     @property
@@ -122,19 +122,19 @@ class EventLog:
 
     def count_between(self, first: int | None, last: int) -> int:
         """About how many events are from a time on and before another."""
-        found = 0
+        events = 0
         for chunk in self.chunks:
-            found += int((chunk.times < last).sum())
+            events += int((chunk.times < last).sum())
             if first is not None:
-                found -= int((chunk.times < first).sum())
-        return found
+                events -= int((chunk.times < first).sum())
+        return events
 
     def since(self, time: int | None) -> Iterator[Timed]:
         """The events from a time on."""
         for chunk in self.chunks:
-            found = chunk.since(time)
-            if found is not None:
-                yield found
+            part = chunk.since(time)
+            if part is not None:
+                yield part
 
     def recorded(self, time: int) -> tuple[pa.Table, np.ndarray, np.ndarray]:
         """The events from a time on, and the retractions that wait for theirs, with their times and signs."""
@@ -161,13 +161,13 @@ class EventLog:
         """Keep some events, given as a flag for each number."""
         kept, at = [], 0
         for chunk in self.chunks:
-            own = wanted[at : at + len(chunk.times)]
+            wanted_here = wanted[at : at + len(chunk.times)]
             at += len(chunk.times)
-            if own.all():
+            if wanted_here.all():
                 kept.append(chunk)
-            elif own.any():
-                there = None if chunk.there is None else chunk.there[own]
-                table = _copied(as_table(chunk.events).filter(from_numpy(own)))
+            elif wanted_here.any():
+                there = None if chunk.there is None else chunk.there[wanted_here]
+                table = _copied(as_table(chunk.events).filter(from_numpy(wanted_here)))
                 times = ticks(self.schema, table)  # which are those of the table itself, and take nothing more
                 kept.append(Chunk(RowsInMemory(table, times), times, there))
         self.chunks = kept
