@@ -60,12 +60,7 @@ class InputStream:
     def release(self, now: int | None) -> Batch | None:
         """The events before a time (None: all), in order."""
         found = self.arrivals.release(now)
-        if found is None:
-            return None
-        batch = self.append(*found)
-        if self.arrivals.mixes:
-            self.mixed = self.events
-        return batch
+        return None if found is None else self.append(*found)
 
     def append(self, events: Events, times: np.ndarray) -> Batch:
         """The next events, which are in order."""
@@ -74,6 +69,8 @@ class InputStream:
         if self.last is not None and first <= self.last:
             self.mixed = self.events
         self.events += len(times)
+        if self.arrivals.mixes:  # tied events of different partitions are as they came
+            self.mixed = self.events
         self.last = last if self.last is None or last > self.last else self.last
         self._log.added.append(events)
         return batch
