@@ -29,7 +29,7 @@ from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
 
 GENERAL = "interpreted"
 """The kind of machine that computes with integers of any size."""
-UNSEEN = 32
+UNSEEN = 16
 """Events from which on it is asked whether another plan has become better."""
 UNPLANNED = "adaptive"
 """The kind of a state before the first event, where the plan is to be chosen by that."""
