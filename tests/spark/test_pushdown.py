@@ -246,7 +246,7 @@ TIMED = pa.schema(
         ("a.payload.amount > 3", ""),
         ("a.tags[1] = 'x'", ""),
         ("a.attrs[3] IS NULL", ""),
-        ("CAST(a.text AS INT) >= 3", ""),
+        ("CAST(a.text AS INT) >= 3", ", or a text with a decimal point"),
         ("CAST(a.price AS INT) = 3", ", or a number that does not fit into INT"),
         ("a.text RLIKE '^ab'", ", or a text with characters outside ASCII"),
         ("a.ts + 5 minutes > TIMESTAMP '2024-01-01 00:00:00+00:00'", ""),

@@ -187,7 +187,7 @@ def conditions() -> Iterator[str]:
     yield from (f"a.items[{k}].{test}" for k in (0, 1) for test in ("x = 1", "x IS NULL", "y > 0"))
     yield from (f"a.attrs['{k}'] {test}" for k in ("k", "K", "", "none") for test in ("= 1", "IS NULL", "> 0"))
     yield from (f"a.codes[{k}] {test}" for k in (1, -1, 2) for test in ("= 'a'", "IS NULL"))
-    yield "NOT (a.payload.amount > 3 AND CAST(a.text AS INT) > 3 OR a.tags[0] = 'b')"
+    yield "NOT (a.payload.amount > 3 AND CAST(a.n16 AS BIGINT) > 3 OR a.tags[0] = 'b')"
 
 
 def doubtful(found: Pushdown) -> Any:

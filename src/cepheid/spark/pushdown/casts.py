@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from cepheid.pattern.expressions.types import Kind, Type, plain
@@ -36,17 +35,17 @@ _REFUSED: Mapping[tuple[Kind, Kind], str] = {
     (Kind.DECIMAL, Kind.STRING): "how Spark writes a decimal depends on spark.sql.ansi.enabled",
 }
 
-_SPACES = r"[\x00-\x20\x7f]*"
-_WHOLE = rf"\A{_SPACES}([+-]?)(?=[0-9.])([0-9]*)(?:\.[0-9]*)?{_SPACES}\z"
 _YEARS = -719_162, 2_932_896  # the first day of the year 1, and the last of 9999
-_FAR_YEAR = rf"\A{_SPACES}[+-]?[0-9]{{7}}"
+_FAR_YEAR = r"\A[\x00-\x20\x7f]*[+-]?[0-9]{7}"
 
 
 def cast(of: Computed, target: Type, name: str, text: str) -> Computed:
     """A value cast to a type, by its name in SQL; neither is a timestamp."""
     kinds = of.type.kind, target.kind
     if kinds == (Kind.STRING, Kind.INT):
-        return Computed(text, target, lambda: _read_whole(of, name), of.doubts)
+        # With ANSI, Spark reads no fraction, where ours cuts it off. A replacement would cost more than the rows.
+        fraction = Doubt("a text with a decimal point", lambda: F.contains(of.column(), F.lit(".")))
+        return Computed(text, target, lambda: of.column().try_cast(name), (*of.doubts, fraction))
     if kinds in _BOTH_NULL or (kinds == (Kind.INT, Kind.INT) and _is_wider(target, of.type)):
         return Computed(text, target, lambda: of.column().try_cast(name), (*of.doubts, *_doubts(of, target)))
     if target.kind is Kind.INT and of.type.kind in (Kind.INT, Kind.FLOAT, Kind.DECIMAL):
@@ -59,13 +58,8 @@ def cast(of: Computed, target: Type, name: str, text: str) -> Computed:
     raise NotPushable(_REFUSED.get(kinds, OF_TIME_ZONES))
 
 
-def _is_wider(one: Type, other: Type) -> bool:
-    return bool(plain(one).bit_width >= plain(other).bit_width)
-
-
-def _read_whole(of: Computed, name: str) -> Column:
-    """An integer in a text. With ANSI, Spark reads no fraction, so that is cut off; what has none stays as it is."""
-    return F.regexp_replace(of.column(), F.lit(_WHOLE), F.lit("$10$2")).try_cast(name)
+def _is_wider(target: Type, other: Type) -> bool:
+    return bool(plain(target).bit_width >= plain(other).bit_width)
 
 
 def _doubts(of: Computed, target: Type) -> tuple[Doubt, ...]:
