@@ -28,7 +28,7 @@ from bench.native.algorithm1 import Algorithm1
 from bench.plots import Labels
 from bench.workloads import quiet_ticks
 from cepheid import Query
-from cepheid.api.changing import in_ticks
+from cepheid.engine.session.change_times import in_ticks
 from cepheid.front.automata.timeline import Change
 from cepheid.pattern.binding.schema import make_schema
 

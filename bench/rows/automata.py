@@ -18,7 +18,7 @@ from bench.harness import Figure, Options, Target, race, throughput
 from bench.native import Loop
 from bench.ours import Ours
 from cepheid import Query
-from cepheid.api.changing import in_ticks
+from cepheid.engine.session.change_times import in_ticks
 from cepheid.front.automata.timeline import Change
 from cepheid.pattern.binding.schema import make_schema
 

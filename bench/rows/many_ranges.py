@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from bench.harness import Figure, Options, Target
 from cepheid import Queries
-from cepheid.engine.many.tables.tables import SharedTables, node_tables
+from cepheid.engine.many.tables import node_tables
+from cepheid.engine.many.tables.tables import SharedTables
 
 RULES, EVENTS = 100_000, 2_000
 CASES = {
