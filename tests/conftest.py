@@ -46,16 +46,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what needs a JVM, which is one process of the run: now, as xdist reads the groups before other hooks."""
+    if "spark" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.spark)
+    if item.get_closest_marker("spark"):
+        item.add_marker(pytest.mark.xdist_group("spark"))
+    if item.nodeid.startswith("tests/properties/"):
+        item.add_marker(pytest.mark.properties)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs a JVM, which is one process of the run, and leave out what is slow unless it is asked for."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.spark)
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-        if item.nodeid.startswith("tests/properties/"):
-            item.add_marker(pytest.mark.properties)
+    """Leave out what is slow, unless it is asked for."""
     if "slow" not in config.option.markexpr:
         slow = [item for item in items if item.get_closest_marker("slow")]
         config.hook.pytest_deselected(items=slow)
