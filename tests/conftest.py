@@ -6,6 +6,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -46,12 +47,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One process has all tests of tests/spark, so that there is one JVM. Marks of groups are lost by pytest 9.2."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneJvm(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if nodeid.startswith("tests/spark/") else nodeid
+
+    return OneJvm(config, log)
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what needs a JVM, which is one process of the run: now, as xdist reads the groups before other hooks."""
+    """Mark what needs a JVM, and properties."""
     if "spark" in getattr(item, "fixturenames", ()):
         item.add_marker(pytest.mark.spark)
-    if item.get_closest_marker("spark"):
-        item.add_marker(pytest.mark.xdist_group("spark"))
     if item.nodeid.startswith("tests/properties/"):
         item.add_marker(pytest.mark.properties)
 
