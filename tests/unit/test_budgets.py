@@ -88,13 +88,14 @@ CESAR = """
     LET short := DUR < 100 milliseconds
     σ_{short}(first ;_{same} second)
 """
+# A little more than what is counted: a call of the garbage collector may be among them.
 BUDGETS: dict[tuple[str, str], tuple[str, int, int]] = {
-    ("stacks", "plain"): (STACKS, 50, 16),
-    ("stacks", "compiled"): (STACKS, 53, 17),
-    ("runs", "plain"): (RUNS, 40, 15),
-    ("runs", "compiled"): (RUNS, 44, 17),
-    ("automaton", "plain"): (AUTOMATON, 40, 15),
-    ("CESAR", "plain"): (CESAR, 39, 15),
+    ("stacks", "plain"): (STACKS, 55, 17),
+    ("stacks", "compiled"): (STACKS, 58, 18),
+    ("runs", "plain"): (RUNS, 44, 16),
+    ("runs", "compiled"): (RUNS, 48, 18),
+    ("automaton", "plain"): (AUTOMATON, 44, 16),
+    ("CESAR", "plain"): (CESAR, 43, 16),
 }
 
 
@@ -109,11 +110,11 @@ def test_a_push_of_one_event_stays_within_its_budget(kind: str, engine: str) -> 
 
 
 MATCHES: dict[tuple[str, str], tuple[str, int]] = {
-    ("stacks", "plain"): (STACKS, 580),
-    ("stacks", "compiled"): (STACKS, 470),
-    ("runs", "plain"): (RUNS, 480),
-    ("runs", "compiled"): (RUNS, 455),
-    ("automaton", "plain"): (AUTOMATON, 455),
+    ("stacks", "plain"): (STACKS, 600),
+    ("stacks", "compiled"): (STACKS, 490),
+    ("runs", "plain"): (RUNS, 500),
+    ("runs", "compiled"): (RUNS, 475),
+    ("automaton", "plain"): (AUTOMATON, 475),
     ("CESAR", "plain"): (CESAR, 640),
 }
 
