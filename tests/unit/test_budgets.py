@@ -115,7 +115,7 @@ MATCHES: dict[tuple[str, str], tuple[str, int]] = {
     ("runs", "plain"): (RUNS, 500),
     ("runs", "compiled"): (RUNS, 475),
     ("automaton", "plain"): (AUTOMATON, 475),
-    ("CESAR", "plain"): (CESAR, 640),
+    ("CESAR", "plain"): (CESAR, 600),
 }
 
 

@@ -73,6 +73,7 @@ class ScanState:
         if asked == self._fitted:
             return
         self._fitted = asked
+        linked = {pool.array("next"): pool for pool in self.kernel.pools}
         for wanted in self.kernel.state:
             name, size = wanted.array.name, self._size(wanted)
             old = self.arrays.get(name)
@@ -84,9 +85,8 @@ class ScanState:
                 )
                 initial = None if blank else wanted.initial
                 self.arrays[name] = longer(old, wanted.array.element.name, size, initial, native=self.native)
-                pool = self._pool_linked_by(name)
-                if pool is not None:
-                    self._add_free(pool, have, size)
+                if name in linked:
+                    self._add_free(linked[name], have, size)
         self.cells[NODE_ROOM], self.cells[MATCH_ROOM] = self.room.get(Extent.NODES, 0), self.room[Extent.MATCHES]
         for pool in self.kernel.pools:
             self.cells[pool.cells.room] = self.pool_room[pool.name]
@@ -102,9 +102,6 @@ class ScanState:
             case Extent.BLOCK:
                 return BLOCK
         return self.room[wanted.extent]
-
-    def _pool_linked_by(self, name: str) -> Pool | None:
-        return next((pool for pool in self.kernel.pools if pool.array("next") == name), None)
 
     def _add_free(self, pool: Pool, begin: int, end: int) -> None:
         """New entries of a pool are free; a new pool begins with all of them."""
