@@ -20,7 +20,7 @@ from cepheid.spark.outputs import match_schema
 from cepheid.spark.schemas import events_schema, spark_schema
 
 
-def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
+def match(df: DataFrame, query: Query, **options: object) -> DataFrame:
     """Return the matches of a query in a DataFrame as a DataFrame; fits `df.transform(match, query)`. Nothing runs yet.
 
     engine, plan: as for events in memory.
@@ -64,7 +64,7 @@ def match(df: DataFrame, query: Query, **options: Any) -> DataFrame:
     return stream.match(job) if df.isStreaming else batch.match(job)
 
 
-def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
+def explain(df: DataFrame, query: Query, **options: object) -> Explanation:
     """Explain how a query would run on a DataFrame: what is sent to Python, how it is partitioned, and why."""
     job = make_job(df, query, read_options(options))
     explanation = job.query.explain(job.worker_query.event_schema, plan=job.options.plan)

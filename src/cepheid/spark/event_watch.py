@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import numpy as np
+from pyspark import SparkContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -48,7 +48,7 @@ _INDEX = (1 << 33) - 1  # the bits of `monotonically_increasing_id` that number 
 class _SeenListener:
     """On the driver: warns when all tasks of a stage have reported what they have seen."""
 
-    def __init__(self, job: Job, context: Any, tests: frozenset[str], place: Place) -> None:
+    def __init__(self, job: Job, context: SparkContext, tests: frozenset[str], place: Place) -> None:
         self.surprises = job.query.surprises
         self.schema = job.worker_query.schema
         self.tests = tests

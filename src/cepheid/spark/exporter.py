@@ -8,7 +8,13 @@ from importlib import import_module
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryListener
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
 
 from cepheid.errors import UsageError
 from cepheid.spark.progress import metrics, watermark_of
@@ -64,12 +70,12 @@ class Exporter(StreamingQueryListener):
         self._server.server_close()
         self._thread.join()
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """Spark calls this when a stream starts."""
         self.names[str(event.runId)] = event.name or str(event.id)
         self.gauges["active"].labels(self.names[str(event.runId)]).set(1)
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """Spark calls this after each micro-batch."""
         progress = event.progress
         name, figures = progress.name or str(progress.id), metrics(progress)
@@ -83,10 +89,10 @@ class Exporter(StreamingQueryListener):
         if watermark is not None:
             self.gauges["watermark_seconds"].labels(name).set(datetime.fromisoformat(watermark).timestamp())
 
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         """Spark calls this when a stream has nothing to do."""
 
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         """Spark calls this when a stream has ended."""
         name = self.names.pop(str(event.runId), None)
         if name is not None:

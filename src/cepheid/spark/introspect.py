@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 _PLAIN_NODES = frozenset(
     {
@@ -29,13 +32,13 @@ _PLAIN_NODES = frozenset(
 _TEXT_FORMATS = frozenset({"CSVFileFormat", "JsonFileFormat", "TextFileFormat"})
 
 
-def logical_plan(df: DataFrame) -> Any | None:
+def logical_plan(df: DataFrame) -> JavaObject | None:
     """Return the root of the analysed logical plan, an object of the JVM; None on Spark Connect."""
     frame = getattr(df, "_jdf", None)
     return None if frame is None else frame.queryExecution().analyzed()
 
 
-def plan_nodes(df: DataFrame) -> Iterator[Any]:
+def plan_nodes(df: DataFrame) -> Iterator[JavaObject]:
     """Yield the nodes of the analysed logical plan from the root down; none on Spark Connect."""
     root = logical_plan(df)
     stack = [] if root is None else [root]
@@ -75,7 +78,7 @@ def estimated_bytes(df: DataFrame) -> int:
     return 0 if frame is None else int(str(frame.queryExecution().optimizedPlan().stats().sizeInBytes()))
 
 
-def spark_context(df: DataFrame) -> Any | None:
+def spark_context(df: DataFrame) -> JavaObject | None:
     """Return the SparkContext of the session; None on Spark Connect."""
     try:
         return df.sparkSession.sparkContext

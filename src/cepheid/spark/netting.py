@@ -6,7 +6,6 @@ Rows that are equal have the same key and the same time, so they are in the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +20,7 @@ from cepheid.spark.signs import joined_signs
 TOGETHER = 1 << 18
 """Rows that are netted together, if their times allow it."""
 
-Changed = tuple[pa.Table, Any]
+Changed = tuple[pa.Table, np.ndarray | None]
 """Some rows, and for each whether its event is inserted (1) or retracted (-1); None: all are inserted."""
 
 Unmet = Callable[[int, int], None]
@@ -59,7 +58,7 @@ def _divided(schema: Schema, changes: list[Changed], time: int) -> tuple[Changed
     return _chosen(table, signs, before), _chosen(table, signs, ~before)
 
 
-def _chosen(table: pa.Table, signs: Any, which: Any) -> Changed:
+def _chosen(table: pa.Table, signs: np.ndarray | None, which: np.ndarray) -> Changed:
     return table.filter(from_numpy(which)), None if signs is None else signs[which]
 
 
@@ -67,7 +66,7 @@ def _net(schema: Schema, changes: Changed, unmet: Unmet) -> Iterator[Arrival]:
     table, signs = changes
     if not table.num_rows:
         return
-    times: Any = ticks(schema, table)
+    times = ticks(schema, table)
     net = EventLog(schema).weigh((table, times), None if signs is None else signs.astype(np.int8), None)
     for debt in net.debts.values():
         unmet(debt.time, debt.count)

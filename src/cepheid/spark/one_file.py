@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cepheid.spark.introspect import plan_nodes
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 _METADATA = "_metadata"  # Spark's hidden column; a condition on it leaves out files before they are opened
 _ROW_BY_ROW = frozenset({"Filter", "LogicalRelation", "Project", "SubqueryAlias"})
@@ -23,7 +26,7 @@ def one_file(df: DataFrame) -> DataFrame | None:
             return None
         if name == "LogicalRelation" and node.relation().getClass().getSimpleName() != "HadoopFsRelation":
             return None
-    frame: Any = df._jdf
+    frame: JavaObject = df._jdf
     files = frame.inputFiles()  # in the JVM: of maybe many names one crosses to Python
     if not len(files):
         return None

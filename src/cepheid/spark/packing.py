@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -64,11 +64,11 @@ def write(table: pa.Table, *, dense: bool = False) -> bytes:
     return blob
 
 
-def unpack(blob: Any) -> pa.Table:
+def unpack(blob: bytes | memoryview | pa.Buffer) -> pa.Table:
     """Read the rows of a blob as they were written."""
     return pa.ipc.open_stream(pa.py_buffer(blob)).read_all()
 
 
-def _narrow(buckets: Any) -> Any:
+def _narrow(buckets: np.ndarray) -> np.ndarray:
     """Return bucket numbers in 16 bits if they fit, which numpy sorts by counting."""
     return buckets.astype(np.uint16) if buckets.max() < 2**16 else buckets

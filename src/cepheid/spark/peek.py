@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from cepheid.spark.parquet.eligibility import eligible_paths
 from cepheid.spark.parquet.footers import check_columns, read_footer
 from cepheid.spark.parquet.not_direct import NotDirect
 from cepheid.spark.slices import ticks_of
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 _LOCAL_NODES = frozenset({"Filter", "LocalRelation", "Project", "SubqueryAlias", "View"})
 
@@ -72,7 +75,7 @@ def _local_rows(job: Job) -> Observed | None:
     time, *others = (job.time, *(name for name in _needed(job) if name != job.time))
     columns = [ticks_of(job.df, time).alias(time), *(column_named(name) for name in others)]
     first = job.df.select(*columns).limit(ENOUGH)
-    plan: Any = first._jdf.queryExecution().optimizedPlan()
+    plan: JavaObject = first._jdf.queryExecution().optimizedPlan()
     if plan.nodeName() != "LocalRelation":
         return None
     rows = first.collect()

@@ -7,12 +7,18 @@ import os
 import time
 from collections import deque
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryListener
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
 
 from cepheid.spark.progress import metrics, watermark_of
+from cepheid.values.json import Json
 
 FOLDER = "_cepheid"
 """Inside the checkpoint; Spark does not look at what it has not written itself."""
@@ -27,7 +33,7 @@ class Recorder(StreamingQueryListener):
         self._spark = spark
         self._checkpoint = checkpoint
         self._file = checkpoint / FOLDER / "progress.json"
-        self._batches: deque[dict[str, Any]] = deque(maxlen=KEPT)
+        self._batches: deque[Json] = deque(maxlen=KEPT)
         self._written = 0.0
         self._status = "none"
         spark.streams.addListener(self)
@@ -38,10 +44,10 @@ class Recorder(StreamingQueryListener):
         if self._status == "running":
             self._write("ended")
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """Spark calls this when a stream starts."""
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """Spark calls this after each micro-batch."""
         progress = event.progress
         if not self._is_own(progress.id):
@@ -51,12 +57,12 @@ class Recorder(StreamingQueryListener):
         self._batches.append({**micro_batch, **figures, "watermark": watermark_of(progress), "at": time.time()})
         self._write("running")
 
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         """Spark calls this when a stream has nothing to do."""
         if self._is_own(event.id) and time.time() - self._written >= _SECONDS_BETWEEN_BEATS:
             self._write("running")
 
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         """Spark calls this when a stream has ended."""
         if self._is_own(event.id):
             self._write("failed" if event.exception else "ended", event.exception)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 from weakref import WeakKeyDictionary
 
-from pyspark import TaskContext
+from pyspark import SparkContext, TaskContext
 from pyspark.accumulators import Accumulator, AccumulatorParam
 
 MOST_TIMES = 4096
@@ -73,7 +72,7 @@ class _Reports(AccumulatorParam[tuple[Report, ...]]):
     def __init__(self) -> None:
         self.listeners: dict[str, Listener] | None = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, None]:
         return {"listeners": None}
 
     def zero(self, value: tuple[Report, ...]) -> tuple[Report, ...]:
@@ -88,7 +87,7 @@ class _Reports(AccumulatorParam[tuple[Report, ...]]):
         return ()
 
 
-_CHANNELS: WeakKeyDictionary[Any, Accumulator[tuple[Report, ...]]] = WeakKeyDictionary()
+_CHANNELS: WeakKeyDictionary[SparkContext, Accumulator[tuple[Report, ...]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class Channel:
         self.accumulator.add((Report(self.token, stage, seen),))
 
 
-def open_channel(context: Any, listener: Listener) -> Channel:
+def open_channel(context: SparkContext, listener: Listener) -> Channel:
     """Make a channel to a listener on the driver, which is called in a thread of its own and must run no job."""
     if context not in _CHANNELS:
         _CHANNELS[context] = context.accumulator((), _Reports())

@@ -26,6 +26,7 @@ from cepheid.spark.names import column_named
 from cepheid.spark.settings import configure
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
     from pyspark.sql.streaming.query import StreamingQuery
 
 __all__ = [
@@ -280,7 +281,7 @@ def remove(spark: SparkSession, place: str) -> None:
     system.delete(path, True)
 
 
-def _hadoop(spark: SparkSession, place: str) -> tuple[Any, Any]:
+def _hadoop(spark: SparkSession, place: str) -> tuple[JavaObject, JavaObject]:
     context: Any = spark.sparkContext
     path = context._jvm.org.apache.hadoop.fs.Path(place)
     return path.getFileSystem(context._jsc.hadoopConfiguration()), path

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -69,7 +68,7 @@ class _Look:
     rows: int = 0
     types: set[str] = field(default_factory=set)
     valued: set[str] = field(default_factory=set)
-    times: list[Any] = field(default_factory=list)
+    times: list[np.ndarray] = field(default_factory=list)
 
     def at(self, batch: pa.RecordBatch) -> None:
         tap = self.tap

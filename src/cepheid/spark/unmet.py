@@ -6,7 +6,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+
+from pyspark import SparkContext
 
 from cepheid.errors import CepheidWarning, Place, calling_place
 from cepheid.spark.introspect import spark_context
@@ -17,7 +18,7 @@ from cepheid.spark.reports import Channel, Report, TaskReport, open_channel
 class _UnmetListener:
     """On the driver: warns when all tasks of a stage have reported how many there are."""
 
-    def __init__(self, job: Job, context: Any, place: Place) -> None:
+    def __init__(self, job: Job, context: SparkContext, place: Place) -> None:
         self.surprises = job.query.surprises
         self.context = context
         self.place = place

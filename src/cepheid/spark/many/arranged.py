@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,10 +31,12 @@ def by_ids(rules: RuleSet) -> RuleSet:
     return replace(rules, rules=tuple(moved), ids=rules.names(wanted))
 
 
-def arranged(ways: Sequence[RuleSplit], parts: Sequence[VariantRules], ids: pa.Array) -> tuple[list[RuleSplit], Any]:
+def arranged(
+    ways: Sequence[RuleSplit], parts: Sequence[VariantRules], ids: pa.Array
+) -> tuple[list[RuleSplit], np.ndarray]:
     """Other rules in the buckets of some ways; also the numbers of those that fit none of these."""
     parts_of: list[list[VariantRules]] = [[] for _ in ways]
-    left: list[Any] = [np.zeros(0, np.int64)]
+    left: list[np.ndarray] = [np.zeros(0, np.int64)]
     for part in parts:
         place = next((k for k, way in enumerate(ways) if _fits(part, way)), None)
         if place is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.many.lifetimes import NEVER
 from cepheid.engine.stream.parts import PartSource, Sink
+from cepheid.values.json import Json
+from cepheid.values.value import Value
 
 Life = tuple[int, int]
 """Since when and until when a rule lives, in ticks."""
@@ -24,9 +25,9 @@ class Book:
     """
 
     mark: str = ""
-    lives: Mapping[Any, Life] = field(default_factory=dict)
+    lives: Mapping[Value, Life] = field(default_factory=dict)
 
-    def save(self, ids: pa.DataType, sink: Sink) -> dict[str, Any]:
+    def save(self, ids: pa.DataType, sink: Sink) -> Json:
         """The book for a header. ids: their type."""
         return {"mark": self.mark, "lives": sink.table("book", self.table(ids)) if self.lives else None}
 
@@ -37,7 +38,7 @@ class Book:
         return pa.table(dict(zip(("id", "since", "until"), columns, strict=True)))
 
 
-def read_book(saved: Mapping[str, Any], source: PartSource) -> Book:
+def read_book(saved: Json, source: PartSource) -> Book:
     """Read a book; a worker reads each once."""
     mark = saved["mark"]
     if mark in _BOOKS:

@@ -20,7 +20,7 @@ from cepheid.engine.stream.parts import FlatSink, FlatSource
 from cepheid.engine.stream.rows import Arrival
 from cepheid.pattern.binding.schema import Schema
 from cepheid.spark.many.book import Book, InitialRules, read_book
-from cepheid.spark.many.changes import Decided, ManyControl, Rulings
+from cepheid.spark.many.changes import Added, Decided, ManyControl, Rulings
 from cepheid.spark.many.shipped import Shipped
 from cepheid.spark.many.split import RuleSplit
 from cepheid.spark.many.worker import ManyWorker
@@ -32,6 +32,7 @@ from cepheid.spark.state.parts import Inventory, StateReader, StateWriter, read_
 from cepheid.spark.state.rows import packed
 from cepheid.spark.state.store import StateStore, reporting_damage
 from cepheid.spark.stream.buckets import slot
+from cepheid.values.json import Json
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class Spare:
 
     stream: ManyStream
     mark: str
-    empty: tuple[dict[str, Any], FlatSource] | None
+    empty: tuple[Json, FlatSource] | None
 
 
 class ManyBucket:
@@ -161,7 +162,7 @@ class ManyBucket:
         self._spare = spare
         self._session: ManySession | None = None
         self._known = 0  # how many rules are not written
-        self._empty: tuple[dict[str, Any], FlatSource] | None = None
+        self._empty: tuple[Json, FlatSource] | None = None
 
     @property
     def functions(self) -> bool:
@@ -269,7 +270,7 @@ class ManyBucket:
         for step in decided.steps:
             if step.gone:
                 session.end(pa.array(step.gone, session.rules.ids.type), step.at)
-            parts: dict[int, tuple[Any, list[int]]] = {}
+            parts: dict[int, tuple[Added, list[int]]] = {}
             for added, number in step.come.values():
                 parts.setdefault(id(added), (added, []))[1].append(number)
             for added, numbers in parts.values():

@@ -27,6 +27,7 @@ from cepheid.spark.many.book import Book, InitialRules, Life, remembered
 from cepheid.spark.many.columns import of_other_columns
 from cepheid.spark.many.split import RuleSplit, parts_of
 from cepheid.spark.packing import unpack
+from cepheid.values.value import Value
 
 ACTION, AT = "action", "at"
 """The columns of a control row besides those of a rule."""
@@ -53,8 +54,8 @@ class Added:
     """Rules that come. buckets: the first one of each, and the one after its last."""
 
     rules: RuleSet
-    first: Any
-    end: Any
+    first: np.ndarray
+    end: np.ndarray
 
     def of(self, bucket: int, numbers: Sequence[int]) -> RuleSet | None:
         """Those of some rules that are in a bucket."""
@@ -68,8 +69,8 @@ class TimedChange:
     """What happens at a time, in ticks: first rules go, by their ids, then others come, by their numbers."""
 
     at: int
-    gone: list[Any] = field(default_factory=list)
-    come: dict[Any, tuple[Added, int]] = field(default_factory=dict)
+    gone: list[Value] = field(default_factory=list)
+    come: dict[Value, tuple[Added, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Rulings:
         rows = _Rows(table, self.id, present)
         errors = {n: error for n in rows.order if (error := rows.wrong(n, watermark, shown)) is not None}
         added = dict(self._read(rows, [n for n in rows.order if n not in errors], errors))
-        lives: dict[Any, Life] = dict(book.lives)
+        lives: dict[Value, Life] = dict(book.lives)
         steps: dict[int, TimedChange] = {}
         for n in rows.order:
             id, at, action = rows.ids[n], rows.times[n], rows.actions[n]
@@ -213,8 +214,8 @@ class _Rows:
 
     def __init__(self, table: pa.Table, id: str, present: int) -> None:
         self.table = table
-        self.ids: list[Any] = table.column(id).to_pylist()
-        self.actions: list[Any] = table.column(ACTION).to_pylist()
+        self.ids: list[Value] = table.column(id).to_pylist()
+        self.actions: list[Value] = table.column(ACTION).to_pylist()
         self.given: list[int | None] = table.column(AT).to_pylist()
         self.times = [present if at is None else at for at in self.given]
         others = [name for name in table.column_names if name not in (id, ACTION, AT)]
@@ -223,7 +224,7 @@ class _Rows:
             for row in (table.select(others).to_pylist() if others else [{}] * len(self.ids))
         ]
 
-        def place(n: int) -> tuple[Any, ...]:
+        def place(n: int) -> tuple[object, ...]:
             rank = ACTIONS.index(self.actions[n]) if self.actions[n] in ACTIONS else -1
             return self.times[n], str(self.ids[n]), rank, repr(self.values[n]), self.given[n] is None
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.api.hosting import QUERY, TEMPLATE, SharedOptions, example
@@ -44,7 +44,9 @@ def own_schema(rules: RuleSet, options: SharedOptions, events: pa.Schema) -> pa.
     return schemas[0].insert(0, pa.field(QUERY, _id_type(rules)))
 
 
-def of_other_columns(rules: RuleSet, options: SharedOptions, events: pa.Schema, columns: pa.Schema) -> Iterator[Any]:
+def of_other_columns(
+    rules: RuleSet, options: SharedOptions, events: pa.Schema, columns: pa.Schema
+) -> Iterator[np.ndarray]:
     """The numbers of rules whose matches do not have some columns, of which the first is the id."""
     for some, schema in zip(rules.rules, _schemas(rules, options, events), strict=True):
         if [(field.name, field.type) for field in schema] != [(field.name, field.type) for field in columns][1:]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
@@ -49,7 +49,7 @@ def make_many_job(df: DataFrame, queries: Queries, options: ManyOptions) -> Many
     return ManyJob(df, queries, rules, ways, events, options)
 
 
-def match_many(df: DataFrame, queries: Queries, **options: Any) -> DataFrame:
+def match_many(df: DataFrame, queries: Queries, **options: object) -> DataFrame:
     """Return the matches of many queries in a DataFrame as a DataFrame. Nothing runs yet.
 
     A match has the columns `query` (the id), `template`, `match_start`, `match_end` and `events`, an array of the
@@ -85,7 +85,7 @@ def match_many(df: DataFrame, queries: Queries, **options: Any) -> DataFrame:
     return rename_for_python(rows).mapInArrow(match_in_buckets(worker), spark_schema(columns))
 
 
-def explain_many(df: DataFrame, queries: Queries, **options: Any) -> Explanation:
+def explain_many(df: DataFrame, queries: Queries, **options: object) -> Explanation:
     """Explain how the events would be divided among tasks, and why."""
     job = make_many_job(df, queries, read_many_options(options))
     head = "Spark stream" if df.isStreaming else "Spark batch"

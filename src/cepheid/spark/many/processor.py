@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import TimerValues
 
 from cepheid.engine.stream.parts import table_bytes
 from cepheid.spark.many.book import Book, lives_of
@@ -16,6 +16,9 @@ from cepheid.spark.progress import COUNTERS
 from cepheid.spark.state.control import ControlHeader, claim_checkpoint, write_control_header
 from cepheid.spark.state.parts import put_chunks, read_chunk
 from cepheid.spark.stream.processor import BUCKETS, cepheid_match, frames_of, watermark_of
+
+if TYPE_CHECKING:
+    from cepheid.spark.stream.processor import Frames
 
 
 class cepheid_match_many(cepheid_match):  # noqa: N801  the Spark UI shows the name
@@ -38,11 +41,11 @@ class cepheid_match_many(cepheid_match):  # noqa: N801  the Spark UI shows the n
         place = self.many.place(bucket)
         return BUCKETS.taken(lambda stale: self.many.open(bucket, stale), self.fingerprint, place, self.store), place
 
-    def frames(self, bucket: ManyBucket, number: int, output: ManyOutput, counters: dict[str, int]) -> Iterator[Any]:
+    def frames(self, bucket: ManyBucket, number: int, output: ManyOutput, counters: dict[str, int]) -> Frames:
         """Yield what a bucket has given."""
         return frames_of(((table, table.num_rows, 0) for table in bucket.tables(output)), counters)
 
-    def keep(self, control: Any, times: Any) -> Iterator[Any]:
+    def keep(self, control: object, times: TimerValues) -> Frames:
         """Keep the rules of the stream, and what becomes of the rows of the control stream."""
         import pandas as pd
 

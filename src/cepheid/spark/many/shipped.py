@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pyarrow as pa
-from pyspark import SparkFiles
+from pyspark import SparkContext, SparkFiles
 
 from cepheid.api.hosting import SharedOptions, read_rule_set, write_rule_set
 from cepheid.engine.many.rules import RuleSet, Template
@@ -46,7 +45,7 @@ class Shipped:
         """Whether some rules call functions of the user."""
         return any(template.functions for template in self.templates)
 
-    def body(self) -> Any:
+    def body(self) -> bytes | memoryview:
         """The rules as bytes, as they are on this machine."""
         if isinstance(self.blob, str):
             return memoryview(pa.memory_map(SparkFiles.get(self.blob)).read_buffer())
@@ -73,7 +72,7 @@ class Shipped:
 _LOADED: dict[str, tuple[RuleSet, list[RuleSplit]]] = {}
 
 
-def ship(rules: RuleSet, ways: list[RuleSplit], options: SharedOptions, context: Any | None) -> Shipped:
+def ship(rules: RuleSet, ways: list[RuleSplit], options: SharedOptions, context: SparkContext | None) -> Shipped:
     """Rules, ready to be sent. context: of Spark; None if there is none, as on Spark Connect."""
     flat = FlatSink()
     header = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,21 +34,21 @@ class RuleSplit:
     places: of each rule, its bucket; -1: in none, as it asks for NULL. None: in all of them.
     """
 
-    numbers: Any
+    numbers: np.ndarray
     buckets: int
     first: int
     key: tuple[Path, ...] = ()
     column: str | None = None
     values: pa.Table | None = None  # value, bucket
-    places: Any = None
+    places: np.ndarray | None = None
     slices: SparkPartitioning | None = None
 
-    def numbers_in(self, bucket: int) -> Any:
+    def numbers_in(self, bucket: int) -> np.ndarray:
         """The rules of a bucket."""
         return self.numbers if self.places is None else self.numbers[self.places == bucket]
 
     @property
-    def named(self) -> list[Any]:
+    def named(self) -> list[object]:
         """What the state of a stream depends on: how events are divided, whatever rules there are."""
         return [self.buckets, self.first, [list(path) for path in self.key], self.column]
 
@@ -57,7 +57,7 @@ class RuleSplit:
 class VariantRules:
     """Rules of one variant: the keys, windows and constants by which events can be divided for them."""
 
-    numbers: Any
+    numbers: np.ndarray
     by: SparkPartitioning
     constants: Mapping[str, pa.Array]
 
@@ -66,7 +66,7 @@ class VariantRules:
         """The columns on which all events of a match agree."""
         return self.by.key
 
-    def only(self, kept: Any) -> VariantRules:
+    def only(self, kept: np.ndarray) -> VariantRules:
         """Some of the rules, by a mask."""
         constants = {name: values.filter(from_numpy(kept)) for name, values in self.constants.items()}
         return VariantRules(self.numbers[kept], self.by, constants)
@@ -84,7 +84,7 @@ class Buckets(Protocol):
     def by_constant(self, parts: Sequence[VariantRules], column: str, first: int) -> RuleSplit:
         """Rules by the constant that they ask for in a column."""
 
-    def by_rules(self, numbers: Any, first: int) -> RuleSplit:
+    def by_rules(self, numbers: np.ndarray, first: int) -> RuleSplit:
         """Rules that are divided among buckets, to each of which all events go."""
 
 
@@ -105,7 +105,7 @@ class Evenly:
         values = pa.table({"value": coded.dictionary, "bucket": of_value})
         return RuleSplit(numbers, buckets, first, column=column, values=values, places=places)
 
-    def by_rules(self, numbers: Any, first: int) -> RuleSplit:
+    def by_rules(self, numbers: np.ndarray, first: int) -> RuleSplit:
         """As many rules in each bucket."""
         buckets = max(1, min(self.keyed, len(numbers)))
         return RuleSplit(numbers, buckets, first, places=first + np.arange(len(numbers)) % buckets)
@@ -192,7 +192,7 @@ def _shared_constants_of_some(
     return column, [part for part in parts if column in part.constants]
 
 
-def constants_of(parts: Sequence[VariantRules], column: str) -> tuple[Any, pa.DictionaryArray]:
+def constants_of(parts: Sequence[VariantRules], column: str) -> tuple[np.ndarray, pa.DictionaryArray]:
     """The numbers of rules, ascending, and what each asks for in a column."""
     numbers = np.concatenate([part.numbers for part in parts])
     known = [part.constants[column].type for part in parts if not pa.types.is_null(part.constants[column].type)]

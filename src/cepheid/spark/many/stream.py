@@ -150,8 +150,9 @@ def _used(way: RuleSplit, *, every: bool) -> _Used:
     """every: also buckets without rules."""
     if way.column is not None or way.key:
         return _Used(True, ())
-    buckets = range(way.first, way.first + way.buckets) if every else np.unique(way.places[way.places >= 0]).tolist()
-    return _Used(False, tuple(buckets))
+    if every or way.places is None:
+        return _Used(False, tuple(range(way.first, way.first + way.buckets)))
+    return _Used(False, tuple(np.unique(way.places[way.places >= 0]).tolist()))
 
 
 def _packing(worker: ManyWorker, ways: Sequence[_Used]) -> Callable[[pa.Table], Iterator[tuple[int, PackedEvents]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from cepheid.spark.introspect import logical_plan
@@ -11,6 +11,9 @@ from cepheid.spark.job import Job
 from cepheid.spark.parquet.footers import has_dates
 from cepheid.spark.parquet.not_direct import NotDirect
 from cepheid.spark.schemas import collated_columns
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
 
 MOST_FILES = 2_000
 """The footers of all files are read on the driver before anything runs, so there must not be too many."""
@@ -33,7 +36,7 @@ def eligible_paths(job: Job) -> list[str]:
     return _local_paths(relation)
 
 
-def _relation(job: Job) -> Any:
+def _relation(job: Job) -> JavaObject:
     """Return the file relation below a DataFrame, if nothing but a choice of columns is above it."""
     df = job.df
     root = logical_plan(df)
@@ -58,10 +61,10 @@ def _relation(job: Job) -> Any:
     return relation
 
 
-def _check_output(root: Any, scan: Any, needed: Sequence[str]) -> None:
+def _check_output(root: JavaObject, scan: JavaObject, needed: Sequence[str]) -> None:
     """Check that the needed columns are those of the files: they have kept their expression ids and names."""
 
-    def attributes(node: Any) -> Iterator[tuple[str, int]]:
+    def attributes(node: JavaObject) -> Iterator[tuple[str, int]]:
         output = node.output()
         for k in range(output.size()):
             yield str(output.apply(k).name()), int(output.apply(k).exprId().id())
@@ -72,7 +75,7 @@ def _check_output(root: Any, scan: Any, needed: Sequence[str]) -> None:
             raise NotDirect(f"column {name} is computed or renamed above the scan")
 
 
-def _check_relation(relation: Any) -> None:
+def _check_relation(relation: JavaObject) -> None:
     form = str(relation.fileFormat().getClass().getName())
     if form != "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat":
         raise NotDirect(f"the files are read as {form.rsplit('.', 1)[-1]}")
@@ -108,7 +111,7 @@ def _check_settings(job: Job) -> None:
         raise NotDirect(f"column {name} is CHAR, VARCHAR or collated")
 
 
-def _local_paths(relation: Any) -> list[str]:
+def _local_paths(relation: JavaObject) -> list[str]:
     uris = [urlsplit(str(uri)) for uri in relation.location().inputFiles()]
     for uri in uris:
         if uri.scheme != "file":

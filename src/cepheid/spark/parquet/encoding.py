@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -39,7 +37,7 @@ def narrow(table: pa.Table) -> pa.Table:
     return table
 
 
-def widen(blob: Any, events: pa.Schema) -> pa.Table:
+def widen(blob: bytes | memoryview | pa.Buffer, events: pa.Schema) -> pa.Table:
     """Read the events of a blob that `narrow` has encoded, in the types of a schema."""
     table = pa.ipc.open_stream(pa.py_buffer(blob)).read_all()
     columns = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -119,7 +118,7 @@ def bucket_matcher(worker_query: WorkerQuery, report: Report | None = None) -> C
     return cepheid_match_buckets
 
 
-def _blobs(batches: Batches) -> Iterator[tuple[int, Any]]:
+def _blobs(batches: Batches) -> Iterator[tuple[int, pa.Buffer]]:
     for batch in batches:
         for bucket, blob in zip(batch.column("bucket").to_pylist(), batch.column("blob"), strict=True):
             yield bucket, blob.as_buffer()

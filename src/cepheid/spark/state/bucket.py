@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from cepheid.api import Changes, Matches
 from cepheid.engine.session.control import ControlDecision
@@ -116,7 +115,7 @@ class Bucket:
 
         return control.decide(self.worker_query, self.fingerprint, self.log, watermark, opened)
 
-    def _change(self, changes: Sequence[AnyChange]) -> Any:
+    def _change(self, changes: Sequence[AnyChange]) -> Matches | Changes | None:
         """Change the query; return what that changes of the matches."""
         if self.session is None:
             self._log += changes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -73,7 +72,7 @@ class ChangeBucket(Bucket):
         corrected = changed if isinstance(changed, Changes) and len(changed) else None
         return BucketOutput(changes, taken, session.late_count - known, passed, corrected)
 
-    def _read(self, arrived: Iterable[PackedEvents]) -> tuple[Timed, Any]:
+    def _read(self, arrived: Iterable[PackedEvents]) -> tuple[Timed, np.ndarray | None]:
         """Return the rows of a micro-batch with their times, and which of them are inserted and retracted."""
         parts = [without_signs(unpack(packed.blob)) for packed in arrived]
         if not parts:

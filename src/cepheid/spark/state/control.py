@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass, field
-from typing import Any
 
 import pyarrow as pa
 
@@ -13,6 +12,7 @@ from cepheid.engine.stream.snapshot import to_bytes
 from cepheid.spark.state.fingerprint import StreamFingerprint
 from cepheid.spark.state.parts import NONCE, read_header
 from cepheid.spark.state.store import StateStore
+from cepheid.values.json import Json
 
 COLUMNS = "columns"
 """The field that only a control header has: the Arrow schema of the events."""
@@ -33,7 +33,7 @@ class ControlHeader:
     fingerprint: StreamFingerprint
     event_schema: pa.Schema
     migrated: bool = False
-    log: list[dict[str, Any]] = field(default_factory=list)
+    log: list[Json] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     rules: list[tuple[str, int]] = field(default_factory=list)
     lives: list[tuple[str, int]] = field(default_factory=list)

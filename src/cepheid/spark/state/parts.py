@@ -157,7 +157,7 @@ class StateReader(FlatSource):
     def __init__(self, store: StateStore, header: Json, flat: FlatSource) -> None:
         self.store = store
         self.stored = Inventory(header["parts"], header["rows"])
-        chunks: list[list[Any]] = header["chunks"]
+        chunks: list[tuple[str, int]] = header["chunks"]
         super().__init__(memoryview(b"".join(self.chunk(*chunk) for chunk in chunks)) if chunks else flat.body)
 
     def chunk(self, digest: str, size: int) -> bytes:
@@ -174,7 +174,7 @@ class StateReader(FlatSource):
             raise damaged(f"part {name} is not as it was written")
         return part
 
-    def held(self, part: Any) -> StoredRows:
+    def held(self, part: tuple[str, int]) -> StoredRows:
         """Return rows that wait for the watermark. They are fetched when it has passed some of them."""
         digest, size = part
         return PackedRows(digest, size, reader=self)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Protocol
+
+import pyarrow as pa
 
 from cepheid.engine.stream.snapshot import OtherFormatError
 from cepheid.errors import CepheidError, UsageError
@@ -30,7 +32,7 @@ class StateStore(Protocol):
         """Delete a part that no header names any more."""
 
 
-def digest_of(part: Any) -> str:
+def digest_of(part: bytes | memoryview | pa.Buffer) -> str:
     """Return the digest by which a part is checked when it is read back."""
     return blake2b(part, digest_size=16).hexdigest()
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import types as st
+from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 from cepheid.spark.stream.part_cache import PartCache
 
@@ -16,7 +15,7 @@ _PART = st.StructType([st.StructField("part", st.BinaryType())])
 class HandleStore:
     """Stores state through the handle that Spark passes to a processor. Spark sets the bucket before each call."""
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
         self.headers = handle.getValueState("header", _HEADER)
         self.parts = handle.getMapState("parts", _NAME, _PART)
         self.cache = PartCache()

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 
 from cepheid.engine.session.written_changes import write_changes
 from cepheid.spark.net_changes import net_changes
@@ -24,6 +29,11 @@ from cepheid.spark.stream.control_rows import read_control_rows
 from cepheid.spark.stream.event_time import EventTime
 from cepheid.spark.stream.handle_store import HandleStore
 from cepheid.spark.worker import WorkerQuery
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Frames = Iterator[pd.DataFrame]
 
 OUTPUT = pa.schema([("blob", pa.binary()), *((name, pa.int64()) for name in COUNTERS)])
 """What a call returns: matches in blobs, and what the metrics count."""
@@ -56,12 +66,17 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         self.migrate = migrate
         self.by_shape = by_shape
 
-    def init(self, handle: Any) -> None:
+    def init(self, handle: StatefulProcessorHandle) -> None:
         """Spark calls this before the first bucket of a task."""
         self.handle = handle
         self.store = HandleStore(handle)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803
+    def handleInputRows(  # noqa: N802
+        self,
+        key: tuple[int],
+        rows: Frames,
+        timerValues: TimerValues,  # noqa: N803
+    ) -> Frames:
         """Spark calls this for a bucket that has new events."""
         with_blobs = [row for frame in rows for row in frame.itertuples() if row.blob is not None]
         blobs = [row.blob for row in with_blobs if not row.rows]  # of no events: rows of the control stream
@@ -72,7 +87,12 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         arrived = [PackedEvents(row.blob, int(row.low), int(row.high), int(row.rows)) for row in with_blobs if row.rows]
         yield from self.run(key[0], arrived, timerValues, control)
 
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: tuple[int],
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+    ) -> Frames:
         """Spark calls this for a bucket without new events when the watermark has passed its timer."""
         yield from self.run(key[0], [], timerValues)
 
@@ -88,12 +108,12 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         bucket = BUCKETS.take(self.worker_query, self.fingerprint, number, self.store, by_shape=self.by_shape)
         return bucket, number
 
-    def frames(self, bucket: Any, number: int, output: Any, counters: dict[str, int]) -> Iterator[Any]:
+    def frames(self, bucket: Any, number: int, output: Any, counters: dict[str, int]) -> Frames:
         """Yield what a bucket has given."""
         place = number if self.fingerprint.buckets > 1 else None
         return output_frames(self.worker_query, output, counters, self.event_time, place)
 
-    def keep(self, control: Any, times: Any) -> Iterator[Any]:
+    def keep(self, control: Any, times: TimerValues) -> Frames:
         """Keep what becomes of the rows of the control stream: the whole log, and what was refused."""
         import pandas as pd
 
@@ -108,7 +128,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         counters = dict.fromkeys(COUNTERS, 0) | {"refused": len(made.refused)}
         yield pd.DataFrame([{"blob": None, **counters}])
 
-    def run(self, number: int, arrived: list[PackedEvents], times: Any, control: Any = NOTHING) -> Iterator[Any]:
+    def run(self, number: int, arrived: list[PackedEvents], times: TimerValues, control: Any = NOTHING) -> Frames:
         """Process one bucket up to the watermark, save its state, and set its timer."""
         known = watermark_of(times)
         watermark = known or 0
@@ -136,7 +156,7 @@ class cepheid_match(StatefulProcessor):  # noqa: N801  the Spark UI shows the na
         BUCKETS.put(bucket, place, bucket.size + memory)
 
 
-def watermark_of(times: Any) -> int | None:
+def watermark_of(times: TimerValues) -> int | None:
     """Return the watermark. Spark says 0 before the first one, so events before 1970 wait until later ones arrive."""
     watermark = int(times.getCurrentWatermarkInMs())
     return watermark if watermark > 0 else None
@@ -148,7 +168,7 @@ def output_frames(
     counters: dict[str, int],
     event_time: EventTime | None,
     bucket: int | None,
-) -> Iterator[Any]:
+) -> Frames:
     """Yield pandas DataFrames, as Spark wants them. Matches are packed, because pandas has no nested columns."""
 
     def tables() -> Iterator[tuple[pa.Table, int, int]]:
@@ -160,7 +180,7 @@ def output_frames(
     return frames_of(tables(), counters)
 
 
-def frames_of(tables: Iterable[tuple[pa.Table, int, int]], counters: dict[str, int]) -> Iterator[Any]:
+def frames_of(tables: Iterable[tuple[pa.Table, int, int]], counters: dict[str, int]) -> Frames:
     """Yield the same of tables, each with how many matches it has, and how many it retracts."""
     import pandas as pd
 
