@@ -139,14 +139,14 @@ class AheadQuery:
         """No change of any query."""
         return [Difference(NOTHING, NOTHING, (), query.nothing()) for query in self.pipeline.queries]
 
-    def changes(self, found: Sequence[Difference], final: object) -> Changes:
+    def changes(self, differences: Sequence[Difference], final: object) -> Changes:
         """Differences as a result. final: a time before which nothing changes any more, as users have it."""
-        every = [Changes(one, final) for one in found]
-        return Changes(found[-1], final, self.outputs.named(every))
+        every = [Changes(difference, final) for difference in differences]
+        return Changes(differences[-1], final, self.outputs.named(every))
 
-    def new_matches(self, found: Sequence[Difference]) -> Matches:
+    def new_matches(self, differences: Sequence[Difference]) -> Matches:
         """The matches that are new, where none can be retracted."""
-        every = [Changes(one, None).added for one in found]
+        every = [Changes(difference, None).added for difference in differences]
         return every[-1].with_outputs(self.outputs.named(every))
 
     @property

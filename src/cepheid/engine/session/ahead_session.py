@@ -79,7 +79,6 @@ class AheadSession(QuerySession[AheadQuery]):
 
     @property
     def own(self) -> AheadQuery:
-        """The session's own query."""
         return self._own
 
     @property
@@ -187,9 +186,9 @@ class AheadSession(QuerySession[AheadQuery]):
         """End the stream; return what that changes."""
         nothing = self._no_events()
         weighed = self._weigh(nothing, None, _NEVER)
-        found = self._follow(nothing, None, self.clock.watermark, weighed, closes=True)
+        differences = self._follow(nothing, None, self.clock.watermark, weighed, closes=True)
         self.closed = True
-        return self._emitted(found)
+        return self._emitted(differences)
 
     def _on_time(self, events: Timed, signs: Signs, watermark: int | None) -> tuple[Timed, Signs, pa.Table]:
         """The rows that are not late, and those that are."""
@@ -247,37 +246,37 @@ class AheadSession(QuerySession[AheadQuery]):
         reached = self.promises.reached(watermark, self.pipeline)
         certain = None if reached == watermark else reached
         self.clock.watermark = watermark
-        found = {"": self._own.apply(weighed, watermark, certain, closes=closes, ahead=ahead)}
+        differences = {"": self._own.apply(weighed, watermark, certain, closes=closes, ahead=ahead)}
         for name, query in self._added.items():
-            found[name] = query.apply(query.weigh(events, signs, watermark), watermark, None, closes=closes)
-        self._check_counted(found)
+            differences[name] = query.apply(query.weigh(events, signs, watermark), watermark, None, closes=closes)
+        self._check_counted(differences)
         self.failed = False
-        return found
+        return differences
 
-    def _check_counted(self, found: Mapping[str, Sequence[Difference]]) -> None:
+    def _check_counted(self, differences: Mapping[str, Sequence[Difference]]) -> None:
         """With `sequence`, no match can be undone: one that is shows that events are not counted by 1."""
-        for changes in found.values():
-            if self.sequence is not None and any(len(one.removed) for one in changes):
+        for changes in differences.values():
+            if self.sequence is not None and any(len(difference.removed) for difference in changes):
                 self.failed = True
                 raise not_counting(self.sequence, changes)
 
-    def _emitted(self, found: Mapping[str, Sequence[Difference]]) -> Matches | Changes:
+    def _emitted(self, differences: Mapping[str, Sequence[Difference]]) -> Matches | Changes:
         """What a call returns: of the session's own query, and of those that were added."""
-        own, watermark = found[""], self.clock.watermark
-        self.matches += own[-1].added.count() - own[-1].removed.count()
-        every = {name: self._added[name] if name else self._own for name in found}
+        main, watermark = differences[""], self.clock.watermark
+        self.matches += main[-1].added.count() - main[-1].removed.count()
+        every = {name: self._added[name] if name else self._own for name in differences}
         self._added = {name: query for name, query in self._added.items() if not query.is_over(watermark)}
         if not self._speculates:
-            matches = {name: query.new_matches(found[name]) for name, query in every.items()}
+            matches = {name: query.new_matches(differences[name]) for name, query in every.items()}
             return with_others(matches.pop(""), matches)
         finals = [query.way.final(watermark) for query in every.values() if not query.is_over(watermark)]
         final = None if None in finals else min((time for time in finals if time is not None), default=watermark)
         if final is not None:
             final = self._final = final if self._final is None else max(final, self._final)
         shown = None if final is None else time_value(self.schema, final)
-        changes = {name: query.changes(found[name], shown) for name, query in every.items()}
+        changes = {name: query.changes(differences[name], shown) for name, query in every.items()}
         first = changes.pop("")
-        return first if not changes else Changes(own[-1], shown, {**first.outputs, **changes})
+        return first if not changes else Changes(main[-1], shown, {**first.outputs, **changes})
 
     # Queries may change, come and go (S17).
 
@@ -295,21 +294,21 @@ class AheadSession(QuerySession[AheadQuery]):
         factory = replace(self._factory, choice=AUTO)  # a forced plan is one of the session's own query
         return AheadQuery(life, factory, self._own.ahead, recomputes=self._recomputes)
 
-    def take_turns(self, own: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, AheadQuery]) -> Emitted:
+    def take_turns(self, main: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, AheadQuery]) -> Emitted:
         """Go on with what the queries are now; return what that changes."""
         watermark = self.clock.watermark
-        if own is not None and own.life.lifetime.until is not None and self._record is None:
+        if main is not None and main.life.lifetime.until is not None and self._record is None:
             self._record = self._new_record()
         # All events, also those that the session's own query is about to lose.
         recorded = self._own.recorded if self._record is None else self._record.recorded
-        found = {"": self._own.take_turn(own, watermark) if own is not None else self._own.unchanged()}
+        differences = {"": self._own.take_turn(main, watermark) if main is not None else self._own.unchanged()}
         for name, query in self._added.items():
-            found[name] = query.take_turn(turns[name], watermark) if name in turns else query.unchanged()
+            differences[name] = query.take_turn(turns[name], watermark) if name in turns else query.unchanged()
         for name, query in begun.items():
             events, times, signs = recorded(ticks_in(query.life.lifetime.since) + 1)
-            found[name] = query.apply(query.weigh((events, times), signs, watermark), watermark, None)
+            differences[name] = query.apply(query.weigh((events, times), signs, watermark), watermark, None)
         self._added |= begun
-        return self._emitted(found)
+        return self._emitted(differences)
 
     def _new_record(self) -> EventLog:
         record = EventLog(self.schema)
@@ -404,6 +403,6 @@ class AheadSession(QuerySession[AheadQuery]):
             life = self.history.added[name]
             self._added[name] = query = self._query_of(life)
             query.right_from = saved["session"].get("right_from")
-            own = make_schema(columns, life.query.compiled.roles)
-            query.open(own, None, by_partitions=by_partitions_in(saved))
+            roles_schema = make_schema(columns, life.query.compiled.roles)
+            query.open(roles_schema, None, by_partitions=by_partitions_in(saved))
             query.load(saved, source_for(saved, query.pipeline))

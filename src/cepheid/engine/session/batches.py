@@ -10,9 +10,9 @@ from cepheid.errors import InputError
 
 def completed(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     """Columns that no row of a list of dicts has, as NULL."""
-    for one in wanted:
-        if table.num_columns and one.name not in table.column_names:
-            table = table.append_column(one, pa.nulls(table.num_rows, one.type))
+    for field in wanted:
+        if table.num_columns and field.name not in table.column_names:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
     return table
 
 
@@ -21,9 +21,9 @@ def with_columns_of(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     if set(table.column_names) != set(wanted.names):
         missing = sorted(set(wanted.names) - set(table.column_names))
         extra = sorted(set(table.column_names) - set(wanted.names))
-        told = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"adds {', '.join(extra)}"] * bool(extra)
+        differences = [f"lacks {', '.join(missing)}"] * bool(missing) + [f"adds {', '.join(extra)}"] * bool(extra)
         remedy = f"give every batch the columns of the first: {', '.join(wanted.names)}"
-        raise InputError("CEP409", f"the batch {' and '.join(told)}", remedy)
+        raise InputError("CEP409", f"the batch {' and '.join(differences)}", remedy)
     return table.select(wanted.names)
 
 

@@ -33,8 +33,8 @@ def _in_ticks(change: Any, schema: Schema, present: int | None) -> AnyChange:
     times = {"at": at}
     if isinstance(change, AddQuery) and change.until is not None:
         times["until"] = _ticks(schema, "until", change.until)
-    found: AnyChange = replace(change, **times)
-    return found
+    moved: AnyChange = replace(change, **times)
+    return moved
 
 
 def _ticks(schema: Schema, name: str, value: object) -> int:
@@ -48,13 +48,13 @@ def _ticks(schema: Schema, name: str, value: object) -> int:
 
 def shown(changes: Sequence[AnyChange], schema: Schema) -> list[AnyChange]:
     """The same as `match(changes=…)` takes them: with times as the time column has them."""
-    found: list[AnyChange] = []
+    timed: list[AnyChange] = []
     for change in changes:
         times = {"at": _shown(change.at, schema)}
         if isinstance(change, AddArc | AddQuery):
             times["until"] = _shown(change.until, schema)
-        found.append(replace(change, **times))  # type: ignore[arg-type]
-    return found
+        timed.append(replace(change, **times))  # type: ignore[arg-type]
+    return timed
 
 
 def _shown(time: object, schema: Schema) -> object:

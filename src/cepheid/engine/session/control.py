@@ -97,7 +97,7 @@ def decide(
         return change
 
     for (at, _), together in groupby(sorted(rows, key=order), place):
-        found: list[tuple[ControlRow, AnyChange]] = []
+        accepted: list[tuple[ControlRow, AnyChange]] = []
         wrong: list[Refused] = []
         for row in together:
             try:
@@ -110,18 +110,18 @@ def decide(
                 made.refused.append(Refused(row, _TWICE))
             else:
                 known.append(written)
-                found.append((row, change))
+                accepted.append((row, change))
         if wrong:
-            wrong.extend(Refused(row, _TOGETHER) for row, _ in found)
-        elif found:
+            wrong.extend(Refused(row, _TOGETHER) for row, _ in accepted)
+        elif accepted:
             try:
-                make([change for _, change in found])
+                make([change for _, change in accepted])
             except CepheidError as error:
-                wrong = [Refused(row, reason_of(error)) for row, _ in found]
+                wrong = [Refused(row, reason_of(error)) for row, _ in accepted]
         if wrong:
-            del known[len(known) - len(found) :]
+            del known[len(known) - len(accepted) :]
         else:
-            made.changes.extend(change for _, change in found)
+            made.changes.extend(change for _, change in accepted)
         made.refused.extend(wrong)
     return made
 

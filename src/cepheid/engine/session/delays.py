@@ -20,21 +20,21 @@ def read_delay(name: str, value: object, unit: str) -> int:
     >>> read_delay("lateness", "10 minutes", "milliseconds") == read_delay("lateness", 600_000, "milliseconds")
     True
     """
-    found: int | None = None
+    delay: int | None = None
     if isinstance(value, int) and not isinstance(value, bool):
-        found = value * NANOSECONDS[unit]
+        delay = value * NANOSECONDS[unit]
     elif isinstance(value, str):
         with suppress(CepheidError):
             window = read_window(value, name, None)
-            found = None if window.unit == "events" else window_nanoseconds(window, unit)
+            delay = None if window.unit == "events" else window_nanoseconds(window, unit)
     else:
         with suppress(CepheidError):
             constant = literal(value)
-            found = constant.value if constant.type.kind is Kind.DURATION else None  # type: ignore[assignment]
-    if found is None or found < 0:
+            delay = constant.value if constant.type.kind is Kind.DURATION else None  # type: ignore[assignment]
+    if delay is None or delay < 0:
         remedy = "pass a duration such as '10 minutes', a timedelta, or a whole number in the unit of the query"
         raise UsageError("CEP603", f"{name} can't be {value!r}", remedy)
-    return found
+    return delay
 
 
 def read_speculation(value: object, unit: str) -> int | None:

@@ -63,16 +63,16 @@ class History:
 
     def after(self, changes: Sequence[AnyChange], schema: Schema) -> History:
         """What there is after some changes, with times in ticks and queries; one that can't be is an error."""
-        found = self
+        history = self
         for _, some in groupby(changes, _is_of_arcs):  # of which there may be thousands
             group = list(some)
             arcs = [change for change in group if isinstance(change, AddArc | RemoveArc)]
             if arcs:
-                found = replace(found, own=found.own.changed(arcs, found._own_names[-1]))
+                history = replace(history, own=history.own.changed(arcs, history._own_names[-1]))
             for change in group:
                 if not isinstance(change, AddArc | RemoveArc):
-                    found = found._after(change, schema)
-        return found
+                    history = history._after(change, schema)
+        return history
 
     def _after(self, change: Whole, schema: Schema) -> History:
         match change:
@@ -107,7 +107,7 @@ class History:
 
     def _check_streams(self, change: AddQuery) -> None:
         """A query that is added reads the events, and no composite events of others."""
-        read = {stream.name for one in change.query.parsed.queries for stream in one.streams} - _made(change.query)
+        read = {stream.name for query in change.query.parsed.queries for stream in query.streams} - _made(change.query)
         for name in sorted(read & _made(self.own.query)):
             message = f"the query '{change.name}' reads '{name}', which the session's own query writes"
             raise _refused(message, f"add a program that makes '{name}' itself: queries that are added read the events")
@@ -121,16 +121,16 @@ class History:
         if until is not None and until <= at:
             raise _refused("the query would end before it begins", "pass an until= that is after at=")
         self._check_streams(change)
-        own, other = self.own.query.compiled.roles, change.query.compiled.roles
-        if (own.time, own.unit) != (other.time, other.unit):
+        roles, other = self.own.query.compiled.roles, change.query.compiled.roles
+        if (roles.time, roles.unit) != (other.time, other.unit):
             message = f"the query '{name}' has time='{other.time}', unit='{other.unit}', and the session has others"
-            raise _refused(message, f"pass time='{own.time}', unit='{own.unit}' to the Query")
+            raise _refused(message, f"pass time='{roles.time}', unit='{roles.unit}' to the Query")
         return Life(change.query, Lifetime(at, until))
 
 
 def _made(query: SessionQuery) -> set[str]:
     """The streams that the queries of a program write."""
-    return {one.into for one in query.parsed.queries if one.into is not None}
+    return {query_part.into for query_part in query.parsed.queries if query_part.into is not None}
 
 
 def _is_of_arcs(change: AnyChange) -> bool:

@@ -21,11 +21,11 @@ class Outputs:
         self.empty: Matches | None = None
         self._empty_of: list[Matches] = []
 
-    def named(self, found: Sequence[T]) -> dict[str, T]:
+    def named(self, results: Sequence[T]) -> dict[str, T]:
         """What each query gives, by its name; the reference has no derived streams to begin with."""
         shown = [name for name in self._names if not is_hidden(name)]
-        names = self._names if len(found) == len(self._names) else shown
-        return {name: one for name, one in zip(names, found, strict=True) if not is_hidden(name)}
+        names = self._names if len(results) == len(self._names) else shown
+        return {name: result for name, result in zip(names, results, strict=True) if not is_hidden(name)}
 
     def of(self, matches: list[Matches], queries: Sequence[QueryStream]) -> Matches:
         """The matches of the last query, with those of all among the outputs. queries: what has emitted them."""
@@ -48,6 +48,6 @@ class Outputs:
         self.empty = None
 
 
-def with_others(own: Matches, others: Mapping[str, Matches]) -> Matches:
+def with_others(matches: Matches, others: Mapping[str, Matches]) -> Matches:
     """The matches of the session's own query, with those of queries that were added among the outputs."""
-    return own.with_outputs({**own.outputs, **others}) if others else own
+    return matches.with_outputs({**matches.outputs, **others}) if others else matches

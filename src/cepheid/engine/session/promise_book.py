@@ -59,8 +59,10 @@ class PromiseBook:
             self._trusted = _promises_of(pipeline)
         elif self._trusted.schema != pipeline.schema.arrow:  # a column has got a type
             earlier, self._trusted = self._trusted, _promises_of(pipeline)
-            for one in earlier.made.values():
-                self._trusted.add(bound_promise(one.before, one.source, one.key is not None, self._trusted.queries[0]))
+            for promise in earlier.made.values():
+                self._trusted.add(
+                    bound_promise(promise.before, promise.source, promise.key is not None, self._trusted.queries[0])
+                )
         return self._trusted
 
     @property
@@ -105,12 +107,12 @@ class PromiseBook:
 
     def broken(self, events: Events, times: Times, policy: str, pipeline: Pipeline) -> Flags | None:
         """Which events break a promise; None if none does. Where that is an error, it is raised."""
-        found = list(self._all_broken(events, times, pipeline))
-        if not found:
+        breaches = list(self._all_broken(events, times, pipeline))
+        if not breaches:
             return None
-        flags: Flags = np.logical_or.reduce([some for some, _ in found])
+        flags: Flags = np.logical_or.reduce([some for some, _ in breaches])
         if policy == "error":
-            _, first = min(found, key=lambda one: int(one[0].argmax()))
+            _, first = min(breaches, key=lambda pair: int(pair[0].argmax()))
             raise _broken_promise(as_table(events), flags, times, first, pipeline)
         return flags
 
@@ -141,9 +143,9 @@ class PromiseBook:
     def save(self) -> Header:
         """Promises as the header of a snapshot has them."""
         listed = [
-            [print_expression(one.source), one.before, one.key is not None, known is self._trusted]
+            [print_expression(promise.source), promise.before, promise.key is not None, known is self._trusted]
             for known in (self._trusted, self._untrusted)
-            for one in (() if known is None else known.made.values())
+            for promise in (() if known is None else known.made.values())
         ]
         return {"promises": listed, "certain": self.certain} if listed or self.certain is not None else {}
 

@@ -78,21 +78,21 @@ Whole = AddQuery | RemoveQuery | ReplaceQuery
 
 
 def with_queries(
-    changes: Sequence[Any], own: SessionQuery, added: Mapping[str, SessionQuery] | None = None
+    changes: Sequence[Any], main: SessionQuery, added: Mapping[str, SessionQuery] | None = None
 ) -> list[Any]:
     """Changes with queries: text gets the parameters, functions and roles of columns of the query that it replaces.
 
     That of a query which is added gets those of the session's own.
     """
-    known, found = dict(added or {}), list[Any]()
+    known, changed = dict(added or {}), list[Any]()
     for change in changes:
         if isinstance(change, AddQuery):
-            known[change.name] = query = own.alike(change.query)
+            known[change.name] = query = main.alike(change.query)
             change = replace(change, query=query)
         elif isinstance(change, ReplaceQuery):
-            change = replace(change, query=known.get(change.name, own).alike(change.query))
-        found.append(change)
-    return found
+            change = replace(change, query=known.get(change.name, main).alike(change.query))
+        changed.append(change)
+    return changed
 
 
 def sequenced_queries(changes: Sequence[Any], column: str | None) -> list[Any]:

@@ -79,7 +79,7 @@ class QuerySession(ABC, Generic[QueryT]):
     @property
     @abstractmethod
     def own(self) -> QueryT:
-        """The session's own query."""
+        """The query that the session was made with, which is never removed, only replaced or ended."""
 
     @property
     @abstractmethod
@@ -136,7 +136,7 @@ class QuerySession(ABC, Generic[QueryT]):
         """A query that is to be added, which has had no event. The session does not have it yet."""
 
     @abstractmethod
-    def take_turns(self, own: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, QueryT]) -> Emitted:
+    def take_turns(self, main: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, QueryT]) -> Emitted:
         """Go on with what the queries are now, from the same state. Nothing can be wrong any more."""
 
     @abstractmethod
@@ -165,7 +165,7 @@ class QuerySession(ABC, Generic[QueryT]):
 
     @property
     def pipelines(self) -> list[Pipeline]:
-        """What runs each query."""
+        """The pipelines of all queries, that of the session's own query first."""
         return [self.pipeline, *(query.pipeline for query in self.added.values())]
 
     def check_usable(self) -> None:
@@ -185,9 +185,9 @@ class QuerySession(ABC, Generic[QueryT]):
             self._learn_types(table.schema)
         return with_types_of(as_types(table, typed_like(table.schema, self.columns)), self.columns)
 
-    def _learn_types(self, given: pa.Schema) -> None:
+    def _learn_types(self, types: pa.Schema) -> None:
         """Columns that had only NULL so far get the types that a batch has for them."""
-        wanted = typed_like(self.columns, given)
+        wanted = typed_like(self.columns, types)
         if wanted.equals(self.columns):
             return
         queries = [query for pipeline in self.pipelines for query in pipeline.queries]
@@ -227,7 +227,7 @@ class QuerySession(ABC, Generic[QueryT]):
         added = {name: life.query for name, life in self.history.added.items()}
         fresh = with_queries(changes, self.history.own.query, added)
         history = self.history.after(self.judged(fresh), self.schema)
-        own = plan_turn(self.own, history.own, self.settled(None), self._shapes)
+        main = plan_turn(self.own, history.own, self.settled(None), self._shapes)
         turns: dict[str, Turn] = {}
         begun: Header = {}
         for name, life in history.added.items():
@@ -237,7 +237,7 @@ class QuerySession(ABC, Generic[QueryT]):
             elif name in self.added:
                 turn = plan_turn(self.added[name], life, self.settled(name), self._shapes)
                 turns |= {} if turn is None else {name: turn}
-        emitted = self.take_turns(own, turns, begun)
+        emitted = self.take_turns(main, turns, begun)
         self.history = history
         self.log += fresh
         return emitted

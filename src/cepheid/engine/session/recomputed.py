@@ -77,8 +77,8 @@ class Recomputed:
     def weigh(self, events: Timed, signs: np.ndarray | None, watermark: int | None) -> Net:
         """The events after insertions (1) and retractions (-1)."""
         rows, owed = list(self.rows), list(self.owed)
-        found = zip(self._read(events), signs.tolist() if signs is not None else [1] * len(events[1]), strict=True)
-        for row, sign in found:
+        signed = zip(self._read(events), signs.tolist() if signs is not None else [1] * len(events[1]), strict=True)
+        for row, sign in signed:
             mine, others = (rows, owed) if sign > 0 else (owed, rows)
             equal = [k for k, other in enumerate(others) if other.text == row.text]
             if equal:
@@ -102,7 +102,7 @@ class Recomputed:
         """O_n, and what it differs in from O_(n-1)."""
         assert isinstance(net, _Recounted)
         self.rows, self.owed, self.watermark = net.rows, net.unmet, watermark
-        before, self.given = self.given, [EmittedMatches(found, 0) for found in self._output(watermark, closes)]
+        before, self.given = self.given, [EmittedMatches(matches, 0) for matches in self._output(watermark, closes)]
         nothing = [query.nothing() for query in self._shown()]
         return [_difference(*three) for three in zip(before, self.given, nothing, strict=True)]
 
@@ -141,7 +141,7 @@ class Recomputed:
         return None
 
     def forget_partitions(self, ahead: PartitionTimes) -> None:
-        """Nothing is forgotten."""
+        """Keep all events: the reference computes every match from them."""
 
     @property
     def debts(self) -> int:
@@ -150,9 +150,7 @@ class Recomputed:
 
     def save(self, sink: Sink) -> tuple[Json, Json]:
         """All events, and the retractions that wait for theirs."""
-        rows, owed = (
-            sink.table(name, self._table(found)) for name, found in (("rows", self.rows), ("owed", self.owed))
-        )
+        rows, owed = (sink.table(name, self._table(kept)) for name, kept in (("rows", self.rows), ("owed", self.owed)))
         return write_pipeline(self.head, sink), {"rows": rows, "owed": owed, "watermark": self.watermark}
 
     def load(self, state: Json, saved: Json, source: PartSource) -> None:
@@ -160,7 +158,7 @@ class Recomputed:
         tables = (source.table(saved[name]) for name in ("rows", "owed"))
         self.rows, self.owed = (list(self._read((table, ticks(self.schema, table)))) for table in tables)
         self.watermark = saved["watermark"]
-        self.given = [EmittedMatches(found, 0) for found in self._output(self.watermark, closes=False)]
+        self.given = [EmittedMatches(matches, 0) for matches in self._output(self.watermark, closes=False)]
 
 
 def _difference(old: EmittedMatches, new: EmittedMatches, nothing: Matches) -> Difference:
@@ -168,17 +166,17 @@ def _difference(old: EmittedMatches, new: EmittedMatches, nothing: Matches) -> D
     return Difference(removed, added, (), nothing)
 
 
-def _without(given: EmittedMatches, other: EmittedMatches) -> MatchSelection:
+def _without(emitted: EmittedMatches, other: EmittedMatches) -> MatchSelection:
     """The matches whose rows the others have less often."""
     known = Counter(map(_text, other.matches.to_pylist()))
     chosen, ranks = [], []
     seen: Counter[str] = Counter()
-    for k, text in enumerate(map(_text, given.matches.to_pylist())):
+    for k, text in enumerate(map(_text, emitted.matches.to_pylist())):
         if seen[text] >= known[text]:
             chosen.append(k)
             ranks.append(seen[text])
         seen[text] += 1
-    return MatchSelection([(given, np.array(chosen, np.int64))] if chosen else [], np.array(ranks, np.int64))
+    return MatchSelection([(emitted, np.array(chosen, np.int64))] if chosen else [], np.array(ranks, np.int64))
 
 
 def _text(row: dict[str, Any]) -> str:

@@ -12,9 +12,9 @@ from cepheid.engine.matches.shown import one_row
 from cepheid.errors import InputError, UsageError
 
 
-def not_counting(sequence: str, found: Sequence[Difference]) -> InputError:
+def not_counting(sequence: str, differences: Sequence[Difference]) -> InputError:
     """A match was undone that `sequence` had made certain."""
-    (undone, *_) = [Changes(one, None).removed for one in found if len(one.removed)]
+    (undone, *_) = [Changes(difference, None).removed for difference in differences if len(difference.removed)]
     row = next(iter(undone))
     message = f"an event came between others whose '{sequence}' is consecutive, in the match that ends at "
     remedy = "number the events of each partition by 1, in the order of their times, or leave out sequence="

@@ -20,7 +20,7 @@ class SessionQuery(Protocol):
 
     @property
     def compiled(self) -> CompiledProgram:
-        """The program, checked."""
+        """The program after its checks, as plans read it."""
 
     @property
     def cache(self) -> QueryCache:

@@ -22,8 +22,8 @@ Signs = NDArray[np.int8] | None
 
 def those(chosen: Flags, events: Timed, signs: Signs) -> tuple[Timed, Signs]:
     """Those rows of some that are chosen by flags."""
-    given, times = events
-    kept = as_table(given).filter(from_numpy(chosen)), times[chosen]
+    rows, times = events
+    kept = as_table(rows).filter(from_numpy(chosen)), times[chosen]
     return kept, None if signs is None else signs[chosen]
 
 

@@ -41,7 +41,7 @@ class Changeable(Protocol):
 
     @property
     def pipeline(self) -> Pipeline:
-        """What runs it."""
+        """The pipeline that runs the query, and whose state the next one continues."""
 
     def fitting(self, query: SessionQuery) -> Sequence[bool]:
         """Of which of its queries the state is one of another query too."""

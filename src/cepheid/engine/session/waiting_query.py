@@ -78,7 +78,6 @@ class WaitingQuery:
         return self.outputs.of(matches, self.pipeline.queries)
 
     def nothing(self) -> Matches:
-        """No matches."""
         return self.outputs.nothing(self.pipeline.queries)
 
     def advance(

@@ -51,7 +51,6 @@ class WaitingSession(QuerySession[WaitingQuery]):
 
     @property
     def own(self) -> WaitingQuery:
-        """The session's own query."""
         return self._own
 
     @property
@@ -61,7 +60,6 @@ class WaitingSession(QuerySession[WaitingQuery]):
 
     @property
     def corrects(self) -> bool:
-        """What was emitted stands."""
         return False
 
     @property
@@ -111,17 +109,17 @@ class WaitingSession(QuerySession[WaitingQuery]):
 
     def take(self, arrival: Arrival) -> Arrival:
         """Let the events that are not late wait for the watermark, and return them."""
-        own, watermark = self._own, self.clock.watermark
-        pipeline = own.pipeline
+        query, watermark = self._own, self.clock.watermark
+        pipeline = query.pipeline
         if watermark is not None and arrival.low < watermark:
             arrival = self.late.on_time(arrival, pipeline.events.arrivals, watermark)
         seen = arrival
         if self.promises.are_made:
             arrival, seen = self.promises.kept(arrival, self.late, watermark, pipeline)
-        if own.life.lifetime.until is None:
+        if query.life.lifetime.until is None:
             pipeline.events.arrivals.add(seen)
-        elif not own.is_over:
-            pipeline.push(own.see(seen))
+        elif not query.is_over:
+            pipeline.push(query.see(seen))
         for shared in self._shared:
             shared.stream.arrivals.add(arrival)
         if arrival.count:
@@ -146,34 +144,34 @@ class WaitingSession(QuerySession[WaitingQuery]):
         """Move the watermark, in ticks: all events before it are in. Return the matches that became certain."""
         self.clock.watermark = watermark
         reached = self.promises.reached(watermark, self._own.pipeline) if self.promises.are_made else watermark
-        own = self._advance(reached)
-        return own if not self._added else self._with_added(own, watermark, None)
+        matches = self._advance(reached)
+        return matches if not self._added else self._with_added(matches, watermark, None)
 
     def end(self, horizon: int | None = None) -> Matches:
         """End the stream. horizon: until when absences are known, in ticks; None: the end ends them all."""
         self.closed = True
-        own = self._advance(None, horizon)
-        return own if not self._added else self._with_added(own, None, horizon)
+        matches = self._advance(None, horizon)
+        return matches if not self._added else self._with_added(matches, None, horizon)
 
     def _advance(self, reached: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None) -> Matches:
         """The matches of the session's own query."""
-        own = self._own
+        query = self._own
         self.failed = True  # until it has succeeded
-        if own.life.lifetime.until is None:
-            matches = own.pipeline.advance(reached, horizon, ahead)
+        if query.life.lifetime.until is None:
+            matches = query.pipeline.advance(reached, horizon, ahead)
         else:
-            matches = own.advance(reached, horizon, ahead)
+            matches = query.advance(reached, horizon, ahead)
         self.failed = False
         if self._empty is not None and matches == self._empty_of:
             return self._empty
-        emitted = own.result(matches)
-        if emitted is own.outputs.empty:
+        emitted = query.result(matches)
+        if emitted is query.outputs.empty:
             self._empty, self._empty_of = emitted, matches
         else:
             self.matches += matches[-1].count()
         return emitted
 
-    def _with_added(self, own: Matches, reached: int | None, horizon: int | None) -> Matches:
+    def _with_added(self, main_matches: Matches, reached: int | None, horizon: int | None) -> Matches:
         """The matches of all queries; those that are over are dropped."""
         self.failed = True
         matches: dict[int, list[Matches]] = {}
@@ -183,7 +181,7 @@ class WaitingSession(QuerySession[WaitingQuery]):
         for name in [name for name, query in self._added.items() if query.is_over and reached is not None]:
             self._leave(self._added.pop(name))
         self.failed = False
-        return with_others(own, emitted)
+        return with_others(main_matches, emitted)
 
     def _leave(self, query: WaitingQuery) -> None:
         """A query does not read its stream any more."""
@@ -194,8 +192,8 @@ class WaitingSession(QuerySession[WaitingQuery]):
 
     def nothing(self) -> Matches:
         """No matches, of any query; nearly every push of one event returns these."""
-        own = self._own.nothing()
-        return own if not self._added else with_others(own, {name: q.nothing() for name, q in self._added.items()})
+        empty = self._own.nothing()
+        return empty if not self._added else with_others(empty, {name: q.nothing() for name, q in self._added.items()})
 
     def keep_promise(self, promise: Promise | None) -> Matches:
         """Emit what a promise has made certain; None: one that says nothing new."""
@@ -208,8 +206,8 @@ class WaitingSession(QuerySession[WaitingQuery]):
             self._end_runs(reached)
         if reached is None and ahead is None:
             return self.nothing()
-        own = self._advance(EVER if reached is None else reached, ahead=ahead)
-        return with_others(own, {name: query.nothing() for name, query in self._added.items()})
+        matches = self._advance(EVER if reached is None else reached, ahead=ahead)
+        return with_others(matches, {name: query.nothing() for name, query in self._added.items()})
 
     def _end_runs(self, reached: int | None) -> None:
         """Give up runs that nothing to come can complete."""
@@ -227,11 +225,11 @@ class WaitingSession(QuerySession[WaitingQuery]):
         query.open(self._schema_of(query))
         return query
 
-    def take_turns(self, own: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, WaitingQuery]) -> Matches:
+    def take_turns(self, main: Turn | None, turns: Mapping[str, Turn], begun: Mapping[str, WaitingQuery]) -> Matches:
         """Go on with the queries as they are after that. Nothing is emitted: no event after the change was read."""
         watermark = self.clock.watermark
-        if own is not None:
-            self._own.take_turn(own, watermark)
+        if main is not None:
+            self._own.take_turn(main, watermark)
         for name, turn in turns.items():
             query = self._added[name]
             if turn.query is None:
@@ -285,10 +283,10 @@ class WaitingSession(QuerySession[WaitingQuery]):
 
     def save(self, sink: Sink) -> Header:
         """The state: a header, and parts that go into a sink. A stream that queries share is written once."""
-        own = self._own
+        main = self._own
         late = self.late_events if self.late.set_aside else None
-        facts = self.facts(over=own.is_over, right_from=own.right_from)
-        header = write_state(facts, own.pipeline if self.is_open else None, late, sink)
+        facts = self.facts(over=main.is_over, right_from=main.right_from)
+        header = write_state(facts, main.pipeline if self.is_open else None, late, sink)
         others: Header = {}
         streams: dict[int, Header] = {}
         for name, query in self._added.items():
@@ -334,11 +332,11 @@ class WaitingSession(QuerySession[WaitingQuery]):
         """Go on with other types of columns."""
         flat = FlatSink()
         header = self.save(flat)
-        own, over = self._own, self._own.is_over
+        main, over = self._own, self._own.is_over
         self._added = {}
         self.open(columns)
-        assert own.reader is not None
-        own.reader.is_over = over
+        assert main.reader is not None
+        main.reader.is_over = over
         source = retype(header, flat, self.pipeline)
         load_pipeline(header, source, self.pipeline)
         if header["late"] is not None:

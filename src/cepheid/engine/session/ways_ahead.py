@@ -47,24 +47,24 @@ def new_way(
     return Speculation(make, ahead)
 
 
-def replaying(own: Ahead) -> Replaying:
+def replaying(way: Ahead) -> Replaying:
     """One that keeps events, as all do but the one that finds all matches anew."""
-    assert not isinstance(own, Recomputed)
-    return cast("Replaying", own)
+    assert not isinstance(way, Recomputed)
+    return cast("Replaying", way)
 
 
-def settled_by(own: Ahead | None) -> int | None:
+def settled_by(way: Ahead | None) -> int | None:
     """A time before which no event is gone over any more."""
-    if isinstance(own, Speculation):
-        return own.kept[0].place
-    if own is None or isinstance(own, Recomputed):
+    if isinstance(way, Speculation):
+        return way.kept[0].place
+    if way is None or isinstance(way, Recomputed):
         return None
-    return min((int(chunk.times.min()) for chunk in replaying(own).log.chunks if len(chunk.times)), default=None)
+    return min((int(chunk.times.min()) for chunk in replaying(way).log.chunks if len(chunk.times)), default=None)
 
 
-def recorded_by(own: Ahead) -> Callable[[int], tuple[pa.Table, Any, Any]]:
+def recorded_by(way: Ahead) -> Callable[[int], tuple[pa.Table, Any, Any]]:
     """What gives the events from a time on that can still change, and the retractions that wait for theirs."""
-    return own.recorded if isinstance(own, Recomputed) else replaying(own).log.recorded
+    return way.recorded if isinstance(way, Recomputed) else replaying(way).log.recorded
 
 
 def check_by_partitions(query: SessionQuery, schema: Schema) -> None:
@@ -80,17 +80,17 @@ def check_by_partitions(query: SessionQuery, schema: Schema) -> None:
 
 
 def rebuild(
-    own: Ahead, make: Callable[[QueryCache], Pipeline], turn: Turn, net: Net, schema: Schema
+    way: Ahead, make: Callable[[QueryCache], Pipeline], turn: Turn, net: Net, schema: Schema
 ) -> Sequence[Difference]:
     """Go on with another query; what that changes."""
     if turn.cache is not None:
         cache = turn.cache
-        assert isinstance(own, Speculation)
-        return own.retime(lambda: make(cache), cache, turn.first, net)
+        assert isinstance(way, Speculation)
+        return way.retime(lambda: make(cache), cache, turn.first, net)
     assert turn.query is not None
     query, cache = turn.query, turn.query.cache
-    if isinstance(own, Recomputed):
-        return own.rebuild(lambda: make(cache), query.all_by_reference, net)
-    if isinstance(own, Speculation):
-        return own.rebuild(lambda: make(cache), turn.fits, turn.first, net)
-    return cast("PartitionReplay", own).rebuild(lambda: make(cache), cache.query(0, schema), turn.first, net)
+    if isinstance(way, Recomputed):
+        return way.rebuild(lambda: make(cache), query.all_by_reference, net)
+    if isinstance(way, Speculation):
+        return way.rebuild(lambda: make(cache), turn.fits, turn.first, net)
+    return cast("PartitionReplay", way).rebuild(lambda: make(cache), cache.query(0, schema), turn.first, net)

@@ -40,7 +40,7 @@ def _written(change: AnyChange, like: SessionQuery) -> dict[str, Any]:
 def _query(query: SessionQuery) -> dict[str, Any]:
     roles = query.compiled.roles
     facts = {"time": roles.time, "type": roles.type, "order_by": list(roles.order_by), "unit": roles.unit}
-    types = None if roles.types is None else {name: list(found) for name, found in roles.types.items()}
+    types = None if roles.types is None else {name: list(allowed) for name, allowed in roles.types.items()}
     params = {name: _value(value) for name, value in query.params.items()}
     return {"text": query.text, "params": params, "roles": facts | {"types": types}}
 
@@ -48,23 +48,23 @@ def _query(query: SessionQuery) -> dict[str, Any]:
 def read_changes(saved: Sequence[Json], make: Callable[..., SessionQuery], like: SessionQuery) -> list[AnyChange]:
     """Changes that were written. make: makes a query. like: the session's, whose functions others may call."""
 
-    def query(one: Mapping[str, Any]) -> SessionQuery:
-        params = {name: _read_value(value) for name, value in one["params"].items()}
-        return make(one["text"], params=params, functions=like.compiled.functions, **one["roles"])
+    def query(written: Mapping[str, Any]) -> SessionQuery:
+        params = {name: _read_value(value) for name, value in written["params"].items()}
+        return make(written["text"], params=params, functions=like.compiled.functions, **written["roles"])
 
-    found: list[AnyChange] = []
-    for one in saved:
-        if "remove" in one:
-            found.append(RemoveArc(one["remove"], one["at"]))
-        elif "add" in one:
-            found.append(AddArc(_arc(one["add"]), one["at"], one["until"]))
-        elif "remove_query" in one:
-            found.append(RemoveQuery(one["remove_query"], one["at"]))
-        elif "replace_query" in one:
-            found.append(ReplaceQuery(one["replace_query"], query(one), one["at"]))
+    changes: list[AnyChange] = []
+    for written in saved:
+        if "remove" in written:
+            changes.append(RemoveArc(written["remove"], written["at"]))
+        elif "add" in written:
+            changes.append(AddArc(_arc(written["add"]), written["at"], written["until"]))
+        elif "remove_query" in written:
+            changes.append(RemoveQuery(written["remove_query"], written["at"]))
+        elif "replace_query" in written:
+            changes.append(ReplaceQuery(written["replace_query"], query(written), written["at"]))
         else:
-            found.append(AddQuery(one["add_query"], query(one), one["at"], one["until"]))
-    return found
+            changes.append(AddQuery(written["add_query"], query(written), written["at"], written["until"]))
+    return changes
 
 
 def _arc(text: str) -> ArcClause:
@@ -86,7 +86,7 @@ def _value(value: object) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, list | tuple | set | frozenset):
-        return ["list", [_value(one) for one in value]]
+        return ["list", [_value(item) for item in value]]
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         return _value(value.item())
     for kind, (name, write, _) in _TEXTS.items():
@@ -99,7 +99,7 @@ def _value(value: object) -> Any:
 def _read_value(value: Any) -> Any:
     if not isinstance(value, list):
         return value
-    name, found = value
+    name, written = value
     if name == "list":
-        return [_read_value(one) for one in found]
-    return next(read for known, _, read in _TEXTS.values() if known == name)(found)
+        return [_read_value(item) for item in written]
+    return next(read for known, _, read in _TEXTS.values() if known == name)(written)

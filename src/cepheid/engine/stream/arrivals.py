@@ -192,7 +192,6 @@ class Arrivals:
         return saved
 
     def load(self, saved: list[list[Any]], source: PartSource) -> None:
-        """Restore what `save` wrote."""
         self._fill([Arrival(source.held(part), *facts) for part, *facts in saved])
 
     def _fill(self, waiting: list[Arrival]) -> None:
@@ -205,11 +204,11 @@ class Arrivals:
         merged: list[Arrival] = []
         for arrival in self.waiting:
             merged.append(arrival)
-            while is_crowded([one.level for one in merged]):
+            while is_crowded([small.level for small in merged]):
                 last = merged[-FAN:]
-                if sum(one.rows.size for one in last) > SEGMENT:
+                if sum(small.rows.size for small in last) > SEGMENT:
                     break
-                events, times = self._concatenated([self.read(one) for one in last])
+                events, times = self._concatenated([self.read(small) for small in last])
                 merged[-FAN:] = [arrival_of(self.schema, events, times, level=last[0].level + 1)]
         return merged
 

@@ -141,10 +141,10 @@ def check_again(query: Runnable, name: str) -> None:
         raise PatternError("CEP229", message, remedy)
 
 
-def convert(state: dict[str, Any], pipeline: Pipeline, fits: Sequence[bool], now: int | None) -> None:
-    """Fill the pipeline of another query with a state in memory. now: all events before this time are in it."""
+def convert(state: dict[str, Any], pipeline: Pipeline, fits: Sequence[bool], watermark: int | None) -> None:
+    """Fill the pipeline of another query with a state in memory. watermark: all events before it are in it."""
     load_pipeline(state, MemorySource(), pipeline, fits)
     for query, known in zip(pipeline.queries, fits, strict=True):
-        if not known and now is not None:
+        if not known and watermark is not None:
             # Runs that are under way have all their events among those that are kept.
-            query.replay(now)
+            query.replay(watermark)

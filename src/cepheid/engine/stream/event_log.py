@@ -223,7 +223,7 @@ class EventLog:
     def _found(self, times: np.ndarray, unmet: dict[Key, list[int]]) -> dict[int, np.ndarray]:
         """The rows of the log that are retracted. What is left in `unmet` was not found."""
         gone: dict[int, np.ndarray] = {}
-        places = [place for found in unmet.values() for place in found]
+        places = [place for retracted in unmet.values() for place in retracted]
         if not places:
             return gone
         wanted = np.unique(times[places])
@@ -236,17 +236,17 @@ class EventLog:
             if not len(rows):
                 continue
             keys = row_keys(rows_of(chunk.rows.table(), rows))
-            found = []
+            retracted = []
             for row, key in zip(rows.tolist(), zip(*keys.tolist(), strict=True), strict=True):
                 if unmet.get(key):
                     unmet[key].pop()
-                    found.append(row)
-            if found:
-                gone[number] = np.array(found)
+                    retracted.append(row)
+            if retracted:
+                gone[number] = np.array(retracted)
         return gone
 
     def apply(self, net: Net) -> None:
-        """Do it."""
+        """Insert and retract what `weigh` returned, and note the debts that remain."""
         for number, rows in net.gone.items():
             chunk = self.chunks[number]
             there = chunk.present.copy()
@@ -270,10 +270,10 @@ class EventLog:
             if old == len(chunk.times):
                 continue
             if 2 * old > len(chunk.times):
-                found = chunk.since(before)
-                if found is None:
+                recent = chunk.since(before)
+                if recent is None:
                     continue
-                table = _copied(as_table(found[0]))
+                table = _copied(as_table(recent[0]))
                 times = ticks(self.schema, table)
                 chunk = Chunk(RowsInMemory(table, times), times)
             kept.append(chunk)
@@ -306,10 +306,10 @@ class EventLog:
         saved = []
         for k, chunk in enumerate(self.chunks):
             known = chunk.rows.stored if isinstance(chunk.rows, _Stored) else chunk.rows
-            found, rows = sink.hold(f"log.{k}", known)
+            part, rows = sink.hold(f"log.{k}", known)
             if rows is not known:
                 self.chunks[k] = replace(chunk, rows=_Stored(rows, chunk.rows.table()))
-            saved.append([found, None if chunk.there is None else sink.array(f"log.{k}.there", chunk.there)])
+            saved.append([part, None if chunk.there is None else sink.array(f"log.{k}.there", chunk.there)])
         debts = None
         if self.debts:
             rows = pa.concat_tables([debt.row for debt in self.debts.values()])
@@ -319,8 +319,8 @@ class EventLog:
     def load(self, saved: Json, source: PartSource) -> None:
         """Take up what was written down."""
         self.latest = saved["latest"]
-        for found, there in saved["chunks"]:
-            rows = source.held(found)
+        for part, there in saved["chunks"]:
+            rows = source.held(part)
             table = rows.table()
             known = None if there is None else source.array(there).astype(bool)
             kept = rows if isinstance(rows, RowsInMemory) else _Stored(rows, table)

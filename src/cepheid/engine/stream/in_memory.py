@@ -24,15 +24,14 @@ class StatePart:
     def write(self, sink: Sink) -> Any:
         """Give the part to a sink; what finds it there."""
         arguments = (self.value,) if self.base is None else (self.value, self.base)
-        found = getattr(sink, self.method)(self.name, *arguments)
-        return found[0] if self.method == "hold" else found
+        entry = getattr(sink, self.method)(self.name, *arguments)
+        return entry[0] if self.method == "hold" else entry
 
 
 class MemorySink:
     """Keeps parts in the header itself. Arrays are copied: the machine goes on with its own."""
 
     def add(self, name: str, part: Any) -> StatePart:
-        """Some bytes."""
         return StatePart("add", name, part)
 
     def array(self, name: str, array: np.ndarray) -> StatePart:
@@ -50,32 +49,27 @@ class MemorySink:
         return StatePart("rows", name, table, base)
 
     def hold(self, name: str, rows: StoredRows) -> tuple[StatePart, StoredRows]:
-        """Rows that never change."""
         return StatePart("hold", name, rows), rows
 
 
 class MemorySource:
     """Gives back what a header has."""
 
-    def part(self, found: StatePart) -> Any:
-        """Some bytes."""
-        return found.value
+    def part(self, entry: StatePart) -> Any:
+        return entry.value
 
-    def array(self, found: StatePart) -> Any:
-        """A flat array."""
-        return found.value
+    def array(self, entry: StatePart) -> Any:
+        return entry.value
 
-    def table(self, found: StatePart) -> pa.Table:
-        """A table."""
-        return found.value
+    def table(self, entry: StatePart) -> pa.Table:
+        return entry.value
 
-    def rows(self, found: StatePart, base: int) -> pa.Table:
+    def rows(self, entry: StatePart, base: int) -> pa.Table:
         """Rows from a position on."""
-        return found.value
+        return entry.value
 
-    def held(self, found: StatePart) -> StoredRows:
-        """Rows that never change."""
-        rows: StoredRows = found.value
+    def held(self, entry: StatePart) -> StoredRows:
+        rows: StoredRows = entry.value
         return rows
 
 

@@ -57,10 +57,10 @@ class InputStream:
         self._enough_rows, self._enough_partitions, self._enough_strings = FEW_ROWS, FEW_PARTITIONS, FEW_STRINGS
         self.look_at = 0  # the number of events before which there can't be enough of anything to compact
 
-    def release(self, now: int | None) -> Batch | None:
+    def release(self, watermark: int | None) -> Batch | None:
         """The events before a time (None: all), in order."""
-        found = self.arrivals.release(now)
-        return None if found is None else self.append(*found)
+        events = self.arrivals.release(watermark)
+        return None if events is None else self.append(*events)
 
     def append(self, events: Events, times: np.ndarray) -> Batch:
         """The next events, which are in order."""
@@ -111,7 +111,7 @@ class InputStream:
             self._log.cut(first - self.base)
             self.base = first
 
-    def compact(self, now: int, machines: Sequence[Machine], *, eager: bool = False) -> None:
+    def compact(self, watermark: int, machines: Sequence[Machine], *, eager: bool = False) -> None:
         """Let go of rows, partitions and strings that no query of the stream can need, where there are many of them.
 
         eager: even if there are few.
@@ -119,8 +119,8 @@ class InputStream:
         if eager:
             self._enough_rows = self._enough_partitions = self._enough_strings = 0
         if self.rows >= self._enough_rows:
-            found = [machine.compact(now) for machine in machines]
-            self.cut(min((one for one in found if one is not None), default=self.events))
+            oldest = [machine.compact(watermark) for machine in machines]
+            self.cut(min((event for event in oldest if event is not None), default=self.events))
             self._enough_rows = 2 * self.rows + FEW_ROWS
         if sum(map(len, self.codes.keys.values())) > self._enough_partitions:
             self._compact_partitions(machines)

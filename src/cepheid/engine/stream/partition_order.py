@@ -28,9 +28,9 @@ class Parts:
     @property
     def lengths(self) -> np.ndarray:
         """How many events each part has."""
-        found = self.ends.copy()
-        found[1:] -= self.ends[:-1]
-        return found
+        lengths = self.ends.copy()
+        lengths[1:] -= self.ends[:-1]
+        return lengths
 
     @property
     def only_follow(self) -> bool:
@@ -44,8 +44,8 @@ class Parts:
         """
         numbers = (a.view(np.uint8) for a in (left, quiet, changed))
         left, quiet, changed = numbers
-        given = self.events, left, len(left), self.recent, quiet, changed, self.ends, self.kinds, len(self.kinds)
-        return run_on_arrays("note_parts", *given, native=native)
+        arguments = self.events, left, len(left), self.recent, quiet, changed, self.ends, self.kinds, len(self.kinds)
+        return run_on_arrays("note_parts", *arguments, native=native)
 
 
 class PartitionOrder:
@@ -86,13 +86,13 @@ class PartitionOrder:
 
     def _sorted(self, events: np.ndarray, native: bool) -> np.ndarray:
         """Events by partition and time."""
-        found = events.astype(np.uint32)
-        if len(found) < 2:
-            return found
-        spare, heads = np.empty(len(found), np.uint32), np.empty(PLACES, np.uint32)
-        given = found, len(found), self.known.time.all, self.known.partition.all, spare, heads
-        run_on_arrays("sort_events", *given, native=native)
-        return found
+        ordered = events.astype(np.uint32)
+        if len(ordered) < 2:
+            return ordered
+        spare, heads = np.empty(len(ordered), np.uint32), np.empty(PLACES, np.uint32)
+        arguments = ordered, len(ordered), self.known.time.all, self.known.partition.all, spare, heads
+        run_on_arrays("sort_events", *arguments, native=native)
+        return ordered
 
     def _arrange(self) -> None:
         """New events have the time of others of their partition: then the content decides."""
@@ -119,5 +119,4 @@ class PartitionOrder:
 
     @property
     def nbytes(self) -> int:
-        """How much it takes."""
         return self.events.nbytes

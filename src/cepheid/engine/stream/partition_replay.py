@@ -108,9 +108,9 @@ class PartitionReplay:
         reached: int | None = None
         if self.ahead is not None and not closes:
             reached = further(NEVER if watermark is None else watermark + self.ahead, self.certain)
-        found = self._update(self._due(reached), gone)
+        difference = self._update(self._due(reached), gone)
         self._forget(further(watermark, self.certain))
-        return [found]
+        return [difference]
 
     def rebuild(self, make: Callable[[], Pipeline], compiled: CompiledQuery, first: int, net: Net) -> list[Difference]:
         """Another query from a time on: all events are gone over again. net: what is retracted at the same time."""
@@ -172,14 +172,14 @@ class PartitionReplay:
     def _partitions(self, batch: Batch) -> np.ndarray:
         numbers = self.machine.scan.input.partition_index
         if not numbers.columns:
-            found: np.ndarray = np.zeros(len(batch), np.int64)
+            partitions: np.ndarray = np.zeros(len(batch), np.int64)
         else:
-            found = batch.partitions(numbers).astype(np.int64)
-        most = int(found[found != NOWHERE].max(initial=0)) + 1
+            partitions = batch.partitions(numbers).astype(np.int64)
+        most = int(partitions[partitions != NOWHERE].max(initial=0)) + 1
         if most > len(self.version):
             more = 2 * most - len(self.version)
             self.version = np.concatenate([self.version, np.full(more, -1)])
-        return found
+        return partitions
 
     def _due(self, reached: int | None) -> Any:
         """The events that wait and are before a time (None: all)."""
@@ -209,12 +209,12 @@ class PartitionReplay:
         left = self._scan(parts.events, np.repeat(numbers, parts.lengths), parts.skip)
         changed = np.zeros(known.count, bool)  # events at which other matches may end than before
         self.steps += parts.note(left, known.quiet.all, changed, native=machine.scan.native)
-        found = self._passed(machine.taken(), changed)
+        matches = self._passed(machine.taken(), changed)
         if parts.only_follow:  # where no match has ended before
             self.version[parts.partitions] = numbers
-            return self._difference(NONE, found)
+            return self._difference(NONE, matches)
         self._go_on(parts, numbers)
-        return self._difference(*self.standing.replace(found, changed, known.there.all, native=machine.scan.native))
+        return self._difference(*self.standing.replace(matches, changed, known.there.all, native=machine.scan.native))
 
     def _scan(self, events: np.ndarray, partitions: np.ndarray, skip: np.ndarray) -> Any:
         """Go over events; what each left behind."""
@@ -230,20 +230,20 @@ class PartitionReplay:
         """The runs of partitions whose ends were met go on under their new numbers; the others were there before."""
         cut = parts.kinds == CUT
         partitions = parts.partitions[~cut]
-        before, now = self.version[partitions], numbers[~cut]
-        self.version[partitions] = now
-        self.machine.clear(np.concatenate([before[(before >= 0) & (before != now)], numbers[cut]]))
+        before, after = self.version[partitions], numbers[~cut]
+        self.version[partitions] = after
+        self.machine.clear(np.concatenate([before[(before >= 0) & (before != after)], numbers[cut]]))
 
     # Matches.
 
-    def _passed(self, found: MatchTable, changed: np.ndarray) -> MatchTable:
+    def _passed(self, matches: MatchTable, changed: np.ndarray) -> MatchTable:
         """The matches that pass HAVING."""
-        check_count(len(found) and int(changed[found.last].sum()))  # where nothing changed, runs are not complete
-        if self.query.having is None or self.machine.scan.compiled.tests_having or not len(found):
-            return found
-        found = found.take(np.flatnonzero(changed[found.last]))
-        used, place = np.unique(found.rows, return_inverse=True)
-        local = keep_having(self.query, replace(found, rows=place), self.events.table(used))
+        check_count(len(matches) and int(changed[matches.last].sum()))  # where nothing changed, runs are not complete
+        if self.query.having is None or self.machine.scan.compiled.tests_having or not len(matches):
+            return matches
+        matches = matches.take(np.flatnonzero(changed[matches.last]))
+        used, place = np.unique(matches.rows, return_inverse=True)
+        local = keep_having(self.query, replace(matches, rows=place), self.events.table(used))
         return replace(local, rows=used[local.rows])
 
     def _difference(self, removed: MatchTable, added: MatchTable) -> Difference:
@@ -251,7 +251,7 @@ class PartitionReplay:
         nothing = self.head.queries[0].nothing()
         others = [PartitionMatches(self, self.standing.all, self.standing.alive)]
         self.standing.add(added)
-        old, new = ([PartitionMatches(self, one)] if len(one) else [] for one in (removed, added))
+        old, new = ([PartitionMatches(self, matches)] if len(matches) else [] for matches in (removed, added))
         if not old or not new or not self._may_be_equal(removed, added):
             return Difference(whole(old), whole(new), others, nothing)
         gone, fresh = difference(old, new)
@@ -303,7 +303,7 @@ class PartitionReplay:
 
     @property
     def undecided(self) -> bool:
-        """Whether events wait."""
+        """Whether events wait for the watermark, or for the time that runs ahead of it."""
         return len(self.waiting) > 0
 
     def deadlines(self) -> Iterator[int]:
@@ -349,8 +349,8 @@ class PartitionReplay:
 class PartitionMatches(EmittedMatches):
     """Matches by the numbers of their events. Their rows are made when they are asked for, in the order of S9."""
 
-    def __init__(self, replay: PartitionReplay, found: MatchTable, wanted: np.ndarray | None = None) -> None:
-        self._found, self._wanted = found, wanted  # which of them (None: all)
+    def __init__(self, replay: PartitionReplay, matches: MatchTable, wanted: np.ndarray | None = None) -> None:
+        self._found, self._wanted = matches, wanted  # which of them (None: all)
         self._nothing = replay.head.queries[0].nothing()
         self._schema = replay.log.schema
         self._chunks = tuple(replay.log.chunks)  # numbers change when events are forgotten
@@ -374,8 +374,8 @@ class PartitionMatches(EmittedMatches):
         places = np.arange(len(used))
         if order is not None:
             places[order] = np.arange(len(used))
-        found = replace(self._numbers, rows=place)
-        return self._nothing.with_found(found.take(in_order(found, places[place])), table)
+        placed = replace(self._numbers, rows=place)
+        return self._nothing.with_found(placed.take(in_order(placed, places[place])), table)
 
 
 def is_contiguous(compiled: CompiledQuery) -> bool:

@@ -17,13 +17,11 @@ class Sink(Protocol):
     """What takes the parts of a state. Each is called by a name, and is found again by what JSON can carry."""
 
     def add(self, name: str, part: Any) -> Any:
-        """Some bytes."""
+        """Write bytes; return what a source finds them by. The other methods do the same for other values."""
 
-    def array(self, name: str, array: Any) -> Any:
-        """A flat array."""
+    def array(self, name: str, array: Any) -> Any: ...
 
-    def table(self, name: str, table: pa.Table) -> Any:
-        """A table."""
+    def table(self, name: str, table: pa.Table) -> Any: ...
 
     def rows(self, name: str, table: pa.Table, base: int) -> Any:
         """A table whose first row is at a position of the stream: what is at a position never changes."""
@@ -35,19 +33,17 @@ class Sink(Protocol):
 class PartSource(Protocol):
     """What gives the parts back, by what the sink had returned."""
 
-    def part(self, found: Any) -> Any:
-        """Some bytes."""
+    def part(self, entry: Any) -> Any:
+        """The bytes that a sink's `add` returned an entry for. The other methods do the same for other values."""
 
-    def array(self, found: Any) -> Any:
-        """A flat array."""
+    def array(self, entry: Any) -> Any: ...
 
-    def table(self, found: Any) -> pa.Table:
-        """A table."""
+    def table(self, entry: Any) -> pa.Table: ...
 
-    def rows(self, found: Any, base: int) -> pa.Table:
+    def rows(self, entry: Any, base: int) -> pa.Table:
         """A table of rows from a position on."""
 
-    def held(self, found: Any) -> StoredRows:
+    def held(self, entry: Any) -> StoredRows:
         """Rows that never change; they may be read when they are needed."""
 
 
@@ -59,15 +55,12 @@ class Prefixed:
         self.prefix = prefix
 
     def add(self, name: str, part: Any) -> Any:
-        """Some bytes."""
         return self.sink.add(self.prefix + name, part)
 
     def array(self, name: str, array: np.ndarray) -> Any:
-        """A flat array."""
         return self.sink.array(self.prefix + name, array)
 
     def table(self, name: str, table: pa.Table) -> Any:
-        """A table."""
         return self.sink.table(self.prefix + name, table)
 
     def rows(self, name: str, table: pa.Table, base: int) -> Any:
@@ -75,7 +68,6 @@ class Prefixed:
         return self.sink.rows(self.prefix + name, table, base)
 
     def hold(self, name: str, rows: StoredRows) -> tuple[list[int], StoredRows]:
-        """Rows that never change."""
         return self.sink.hold(self.prefix + name, rows)
 
 
@@ -89,13 +81,13 @@ class FlatSink:
     def add(self, name: str, part: Any) -> list[int]:
         """Some bytes: their place and length."""
         view = memoryview(part).cast("B")
-        found = [self.length, len(view)]
+        entry = [self.length, len(view)]
         self.parts.append(view)
         padding = -len(view) % 8
         if padding:
             self.parts.append(memoryview(bytes(padding)))
         self.length += len(view) + padding
-        return found
+        return entry
 
     def array(self, name: str, array: np.ndarray) -> list[Any]:
         """A flat array, as it lies in memory."""
@@ -106,7 +98,7 @@ class FlatSink:
         return self.add(name, table_bytes(table))
 
     def rows(self, name: str, table: pa.Table, base: int) -> list[int]:
-        """All rows."""
+        """All rows, whatever their position: a later state has all of them once more."""
         return self.table(name, table)
 
     def hold(self, name: str, rows: StoredRows) -> tuple[list[int], StoredRows]:
@@ -120,28 +112,24 @@ class FlatSource:
     def __init__(self, body: memoryview) -> None:
         self.body = body
 
-    def part(self, found: list[int]) -> memoryview:
+    def part(self, entry: list[int]) -> memoryview:
         """Some bytes by their place and length."""
-        begin, size = found
+        begin, size = entry
         if begin + size > len(self.body):
             raise ValueError("the end is missing")
         return self.body[begin : begin + size]
 
-    def array(self, found: list[Any]) -> np.ndarray:
-        """A flat array."""
-        return np.frombuffer(self.part(found[1:]), dtype=found[0])
+    def array(self, entry: list[Any]) -> np.ndarray:
+        return np.frombuffer(self.part(entry[1:]), dtype=entry[0])
 
-    def table(self, found: list[int]) -> pa.Table:
-        """A table."""
-        return pa.ipc.open_stream(self.part(found)).read_all()
+    def table(self, entry: list[int]) -> pa.Table:
+        return pa.ipc.open_stream(self.part(entry)).read_all()
 
-    def rows(self, found: list[int], base: int) -> pa.Table:
-        """All rows."""
-        return self.table(found)
+    def rows(self, entry: list[int], base: int) -> pa.Table:
+        return self.table(entry)
 
-    def held(self, found: Any) -> StoredRows:
-        """Rows in memory."""
-        return RowsInMemory(self.table(found))
+    def held(self, entry: Any) -> StoredRows:
+        return RowsInMemory(self.table(entry))
 
 
 def table_bytes(table: pa.Table) -> pa.Buffer:

@@ -120,12 +120,14 @@ class Past:
         with machine.rehearsal():
             for at in range(0, len(events), MANY):
                 some = events[at : at + MANY]
-                own = {k: errors[event] for k, event in enumerate(some.tolist()) if event in errors} if errors else {}
+                failed = (
+                    {k: errors[event] for k, event in enumerate(some.tolist()) if event in errors} if errors else {}
+                )
                 skip = np.zeros(len(some), np.int64)
-                machine.run(some, numbers[place[at : at + MANY]], known.time.all[some], skip, known.of(some), own)
+                machine.run(some, numbers[place[at : at + MANY]], known.time.all[some], skip, known.of(some), failed)
         self.steps += len(events)
         machine.forget(watermark)
         machine.shorten()
-        found = machine.tape.all.copy()
+        events_of_runs = machine.tape.all.copy()
         machine.clear(numbers)
-        return found
+        return events_of_runs

@@ -72,8 +72,8 @@ class Pipeline:
         made: dict[str, Runnable] = {}
         for number, source in enumerate(self.program.sources):
             if source not in self.streams:
-                found = schema_of(source, schema, made, self.program.roles)
-                self.streams[source] = InputStream(found, once=once)
+                columns = schema_of(source, schema, made, self.program.roles)
+                self.streams[source] = InputStream(columns, once=once)
             self.queries.append(self.query(number))
             query = self.queries[-1].query
             if query.into is not None:
@@ -112,7 +112,7 @@ class Pipeline:
         self.events.arrivals.add(arrival)
 
     def advance(
-        self, now: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None
+        self, watermark: int | None, horizon: int | None = None, ahead: PartitionTimes | None = None
     ) -> list[Matches]:
         """What each query gives when all events before a time (None: all) are in.
 
@@ -120,17 +120,17 @@ class Pipeline:
         ahead: partitions of which all events before other times are in, where `may_go_ahead`.
         """
         events = self.events
-        released = events.arrivals.release(now)
+        released = events.arrivals.release(watermark)
         batch = None if released is None else events.append(*released)
         if self.is_simple and ahead is None:
             query = self.queries[0]
             if batch is not None:
                 query.feed(batch)
-            matches = [query.settle(now, horizon)]
+            matches = [query.settle(watermark, horizon)]
         else:
-            matches = self.process(batch, now, horizon, ahead)
-        if now is not None and (ahead is not None or events.events >= events.look_at):
-            events.compact(now, self.machines_of(events), eager=ahead is not None)
+            matches = self.process(batch, watermark, horizon, ahead)
+        if watermark is not None and (ahead is not None or events.events >= events.look_at):
+            events.compact(watermark, self.machines_of(events), eager=ahead is not None)
         if ahead is not None:
             self.queries[0].reach_partitions(None)
         return matches
@@ -138,13 +138,13 @@ class Pipeline:
     def process(
         self,
         batch: Batch | None,
-        now: int | None,
+        watermark: int | None,
         horizon: int | None = None,
         ahead: PartitionTimes | None = None,
     ) -> list[Matches]:
         """Like `advance`, with events that were released by whoever shares the stream, and compacts it."""
-        given: list[Matches] = []
-        until: dict[StreamSource, int | None] = {EVENTS: now}
+        results: list[Matches] = []
+        until: dict[StreamSource, int | None] = {EVENTS: watermark}
         released: set[StreamSource] = {EVENTS}
         batches: dict[InputStream, Batch] = {} if batch is None else self.distribute(EVENTS, batch)
         for number, source in enumerate(self.program.sources):
@@ -164,9 +164,9 @@ class Pipeline:
                 seen.report = self.report if source == EVENTS else None
                 query.feed(seen)
             if ahead is not None:
-                self._go_ahead(query, ahead, now)
+                self._go_ahead(query, ahead, watermark)
             matches = query.settle(until[source], horizon)
-            given.append(matches)
+            results.append(matches)
             if query.query.into is not None:
                 # No match that ends before this time is still to come, so that the next query may go so far.
                 limit = until[source]
@@ -181,46 +181,46 @@ class Pipeline:
                 and (ahead is not None or stream.events >= stream.look_at)
             ):
                 stream.compact(limit, self.machines_of(stream), eager=ahead is not None)
-        return given
+        return results
 
     @cached_property
     def is_simple(self) -> bool:
         """Whether one query reads the events, and nothing else is there."""
         return len(self.queries) == 1 and self.queries[0].stream is self.events and self.report is None
 
-    def may_go_ahead(self, now: int) -> bool:
+    def may_go_ahead(self, watermark: int) -> bool:
         """Whether partitions can be ahead of others: matches of each are found, and certain, without the others."""
         if len(self.queries) != 1 or self.queries[0].query.output is not Output.ALL:
             return False
-        return self.queries[0].run_by_partitions(now)
+        return self.queries[0].run_by_partitions(watermark)
 
-    def _go_ahead(self, query: QueryStream, ahead: PartitionTimes, now: int | None) -> None:
+    def _go_ahead(self, query: QueryStream, ahead: PartitionTimes, watermark: int | None) -> None:
         """Hand on the events of partitions that are ahead."""
         stream = self.events
-        found = stream.arrivals.take_out(ahead.before)
-        batch = None if found is None else stream.append(*found)
+        released = stream.arrivals.take_out(ahead.before)
+        batch = None if released is None else stream.append(*released)
         if batch is not None and query.stream is not stream:
             batch = self.views_of(EVENTS)[0].see(batch)
         if batch is not None:
-            batch.floor = now
+            batch.floor = watermark
             query.feed(batch)
         query.reach_partitions(ahead)
 
     def distribute(self, source: StreamSource, batch: Batch) -> dict[InputStream, Batch]:
         """The next events of a stream, and those of its views. Events of the input also go where they are merged."""
-        found = {self.streams[source]: batch}
+        batches = {self.streams[source]: batch}
         for view in self.views_of(source):
             seen = view.see(batch)
             if seen is not None:
-                found[view.stream] = seen
+                batches[view.stream] = seen
         if source == EVENTS:
             for stream in self.merging(None):
                 stream.arrivals.add(arrival_of(stream.schema, as_merged(batch.table, stream.schema, None), batch.times))
-        return found
+        return batches
 
     def views_of(self, source: StreamSource) -> list[View]:
         """What queries see of a stream."""
-        return [view for (own, _), view in self.views.items() if own == source]
+        return [view for (origin, _), view in self.views.items() if origin == source]
 
     def every_stream(self) -> Iterator[tuple[StreamSource, InputStream]]:
         """The streams that events come in, then what queries see of them, each with where its events come from."""
@@ -233,26 +233,26 @@ class Pipeline:
 
     def readers(self, source: StreamSource) -> list[QueryStream]:
         """The queries that read a stream, or see a part of it."""
-        return [query for query, own in zip(self.queries, self.program.sources, strict=True) if own == source]
+        return [query for query, origin in zip(self.queries, self.program.sources, strict=True) if origin == source]
 
     def machines_of(self, stream: InputStream) -> list[Machine]:
         """The machines of the queries that read a stream."""
         return [query.machine for query in self.queries if query.stream is stream and query.machine is not None]
 
-    def compact(self, now: int) -> None:
+    def compact(self, watermark: int) -> None:
         """Drop everything that no match to come can need, all events before a time being in."""
-        self.events.compact(now, self.machines_of(self.events), eager=True)
-        self.compact_composites(now)
+        self.events.compact(watermark, self.machines_of(self.events), eager=True)
+        self.compact_composites(watermark)
 
-    def compact_composites(self, now: int) -> None:
+    def compact_composites(self, watermark: int) -> None:
         """The same of all streams but that of the events, which others may read."""
         for _, stream in self.every_stream():
             if stream is not self.events:
-                stream.compact(now, self.machines_of(stream), eager=True)
+                stream.compact(watermark, self.machines_of(stream), eager=True)
 
-    def reserve(self, now: int) -> None:
+    def reserve(self, end: int) -> None:
         """Make room for the events that wait and are before a time, and compile if that pays."""
-        events = self.events.arrivals.before(now)
+        events = self.events.arrivals.before(end)
         for query in self.readers(EVENTS):
             if query.machine is not None:
                 query.machine.reserve(events)
@@ -337,7 +337,7 @@ class Pipeline:
         stream = InputStream(schema, once=self.once)
         self.streams[source] = stream
         self.views = {key: view for key, view in self.views.items() if key[0] != source}
-        for number, own in enumerate(self.program.sources):
-            if own == source:
+        for number, origin in enumerate(self.program.sources):
+            if origin == source:
                 self.queries[number] = self.query(number)
         self._order(source)

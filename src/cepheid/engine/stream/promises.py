@@ -132,9 +132,9 @@ class Promises:
                 if not self._of_partition[partition]:
                     del self._of_partition[partition]
             if promise.key is not None:
-                own = self._of_keys[tuple(promise.key)]
-                del own[tuple(promise.key.values())]
-                if not own:
+                texts = self._of_keys[tuple(promise.key)]
+                del texts[tuple(promise.key.values())]
+                if not texts:
                     del self._of_keys[tuple(promise.key)]
         times = [promise.before for promise in self.made.values()]
         self.latest, self._first = max(times, default=EVER), min(times, default=EVER)
@@ -145,10 +145,10 @@ class Promises:
             return watermark
         start = EVER if watermark is None else watermark
         wide = [(self.made[text].before, covered) for text, covered in self._wide.items()]
-        found = min(
+        reached = min(
             max([start, *(before for before, covered in wide if covered[number])]) for number in range(len(self.arcs))
         )
-        return None if found <= EVER else found
+        return None if reached <= EVER else reached
 
     def _residue(self, promise: Promise, arc: TakenEvents) -> tuple[ex.Expression, ...] | None:
         """What is left to be TRUE for all events that an arc may take to be such as the promise is about.
@@ -189,7 +189,9 @@ class Promises:
         last = last_taken(query)
         start = EVER if watermark is None else watermark
         made = [self.made[text] for text in self._of_partitions]
-        times = [max([start, *(one.before for one in made if self._residue(one, arc) == ())]) for arc in last]
+        times = [
+            max([start, *(promise.before for promise in made if self._residue(promise, arc) == ())]) for arc in last
+        ]
         limit = min(times, default=start)
         if limit <= start or not query.timed:
             return None
@@ -208,8 +210,8 @@ class Promises:
         if self.every or len(self.queries) != 1:
             return None
         (query,) = self.queries
-        found = query.partitions
-        return found if found.all and all(name in query.schema.columns for name in found.all) else None
+        partitions = query.partitions
+        return partitions if partitions.all and all(name in query.schema.columns for name in partitions.all) else None
 
     def partition_of(self, promise: Promise) -> Key | None:
         """The one partition that a promise is about; None if that may be several."""
@@ -237,11 +239,13 @@ class Promises:
 
     def _partition_time(self, key: Key, columns: Sequence[str], several: Sequence[str], start: int) -> int | None:
         partition = dict(zip(columns, key, strict=True))
-        found = [(self.made[text], self._left[text]) for text in (*several, *self._of_partition.get(key, ()))]
+        promises = [(self.made[text], self._left[text]) for text in (*several, *self._of_partition.get(key, ()))]
         least: int | None = None
         for number in range(len(self.arcs)):
-            arcs = ((one, left[number]) for one, left in found)
-            times = [one.before for one, left in arcs if left is not None and self._holds(one, left, partition)]
+            arcs = ((promise, left[number]) for promise, left in promises)
+            times = [
+                promise.before for promise, left in arcs if left is not None and self._holds(promise, left, partition)
+            ]
             latest = max([start, *times])
             if latest <= start:
                 return None
@@ -256,12 +260,12 @@ class Promises:
             return
         near = np.flatnonzero(times < self.latest)
         for columns, promised in self._of_keys.items():  # which may be many, and are looked up
-            found: dict[str, np.ndarray] = {}
+            breaches: dict[str, np.ndarray] = {}
             for row, key in zip(near.tolist(), keys_of(as_table(events).take(from_numpy(near)), columns), strict=True):
                 text = promised.get(key)
                 if text is not None and times[row] < self.made[text].before:
-                    found.setdefault(text, np.zeros(len(times), bool))[row] = True
-            yield from ((flags, self.made[text]) for text, flags in found.items())
+                    breaches.setdefault(text, np.zeros(len(times), bool))[row] = True
+            yield from ((flags, self.made[text]) for text, flags in breaches.items())
         for promise in map(self.made.__getitem__, self._conditions):
             rows = np.flatnonzero(times < promise.before)
             flags = np.zeros(len(times), bool)

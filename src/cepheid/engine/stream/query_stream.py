@@ -98,7 +98,7 @@ class QueryStream:
             self._unseen.append(batch)
             self._unseen_events += len(batch.times)
 
-    def settle(self, now: int | None, horizon: int | None = None) -> Matches:
+    def settle(self, watermark: int | None, horizon: int | None = None) -> Matches:
         """The matches that are certain to stand when all events before a time (None: all) are in.
 
         horizon: where all are in, until when absences are known; None: the end of the input ends them.
@@ -106,9 +106,9 @@ class QueryStream:
         self.base = self.stream.base
         machine = self.machine
         if machine is None or self._unseen_events >= UNSEEN:
-            matches = self.emit(now, horizon)
+            matches = self.emit(watermark, horizon)
         else:
-            matches = machine.settle(now, self.stream, horizon)
+            matches = machine.settle(watermark, self.stream, horizon)
         if matches is NONE:
             return self._nothing
         if isinstance(matches, Matches):
@@ -118,18 +118,18 @@ class QueryStream:
             matches = SortedWhenRead(matches, partial(self._sorted, events))
         return Matches(self.query, events, matches)
 
-    def emit(self, now: int | None, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
+    def emit(self, watermark: int | None, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
         """The same as the machine has them: rows of the kept events. Afterwards the plan may be another one."""
         machine = self.machine
         if machine is None:
             machine = self._started()
-        matches = machine.settle(now, self.stream, horizon)
+        matches = machine.settle(watermark, self.stream, horizon)
         chooser = self._chooser
-        if chooser is not None and now is not None and self._unseen_events >= UNSEEN and not self.stream.is_mixed:
+        if chooser is not None and watermark is not None and self._unseen_events >= UNSEEN and not self.stream.is_mixed:
             self._show_events()
             better = chooser.better()  # stacks are in the order of the whole stream, which a mixed one is not
             if better is not None:
-                self._switch(better, now)
+                self._switch(better, watermark)
         return matches
 
     def _show_events(self) -> None:
@@ -155,12 +155,12 @@ class QueryStream:
         """The first event at which a match ends that is not certain yet."""
         return None if self.machine is None else self.machine.unsettled()
 
-    def certain(self, now: int) -> int:
-        """The time before which no further match can end, when all events before `now` are in."""
+    def certain(self, watermark: int) -> int:
+        """The time before which no further match can end, when all events before the watermark are in."""
         end = self.unsettled()
         if end is None:
-            return now
-        return min(now, int(ticks(self.stream.schema, self.stream.kept.slice(end - self.stream.base, 1))[0]))
+            return watermark
+        return min(watermark, int(ticks(self.stream.schema, self.stream.kept.slice(end - self.stream.base, 1))[0]))
 
     def nothing(self) -> Matches:
         """No matches, of this query."""
@@ -184,7 +184,7 @@ class QueryStream:
         earlier = 0 if self._chooser is None else self._chooser.earlier_tests
         return earlier + (0 if self.machine is None else self.machine.tests)
 
-    def _switch(self, choice: PlanSpec, now: int) -> bool:
+    def _switch(self, choice: PlanSpec, watermark: int) -> bool:
         """Run by another plan, if that is possible: with the same state, or from the events that are kept.
 
         The matches of those were emitted before and are discarded; the state that is left continues the stream.
@@ -195,28 +195,28 @@ class QueryStream:
             if not chooser.replays:
                 return False
             self.machine = self._plans.make(choice, native=before.mode == "compiled")
-            self._feed_kept(self.machine, now)
+            self._feed_kept(self.machine, watermark)
             tests = before.tests - self.machine.tests
         chooser.taken(choice, tests)
         return True
 
-    def _feed_kept(self, machine: Machine, now: int) -> None:
+    def _feed_kept(self, machine: Machine, watermark: int) -> None:
         stream = self.stream
         if stream.rows:
             times = ticks(stream.schema, stream.kept)
             first = 0 if self.since is None else int(np.searchsorted(times, self.since, side="right"))
             batch = Batch(stream.codes, stream.kept.slice(first), times[first:], stream.base + first)
-            batch.floor = now if stream.is_mixed else None
+            batch.floor = watermark if stream.is_mixed else None
             if len(batch):
                 machine.feed(batch)
-        machine.settle(now, stream)
+        machine.settle(watermark, stream)
 
-    def replay(self, now: int) -> None:
+    def replay(self, watermark: int) -> None:
         """Begin with the kept events, whose matches were emitted before."""
         if self.stream.rows:
-            self._feed_kept(self._started(), now)
+            self._feed_kept(self._started(), watermark)
 
-    def run_by_partitions(self, now: int) -> bool:
+    def run_by_partitions(self, watermark: int) -> bool:
         """Whether events of some partitions may come before earlier ones of others, from now on.
 
         Stacks can't do that: where the plan is free, it is the automaton from then on.
@@ -229,7 +229,7 @@ class QueryStream:
                 if self.machine is None:
                     chooser.choice = AUTOMATON
                     self.machine = self._plans.make(AUTOMATON)
-                elif not self._switch(AUTOMATON, now):
+                elif not self._switch(AUTOMATON, watermark):
                     return False
             self._show_events()
             chooser.considers = False

@@ -25,10 +25,10 @@ def retimed(pipeline: Pipeline, changes: Sequence[Change], since: int | None, bi
         return None
     compiled = pipeline.cache.query(0, pipeline.schema)
     settled = compiled.lasting.settled
-    found = None if settled is None else _after(settled, changes, compiled.query, bind)
-    if settled is None or found is None:
+    automaton = None if settled is None else _after(settled, changes, compiled.query, bind)
+    if settled is None or automaton is None:
         return None
-    again = settled.retimed(_lasting(found, since), pipeline.schema, since)
+    again = settled.retimed(_lasting(automaton, since), pipeline.schema, since)
     return None if again is None else compiled.retimed(again)
 
 

@@ -14,34 +14,34 @@ from cepheid.pattern.expressions.types import is_untyped
 from cepheid.values.json import Json
 
 
-def with_types(known: pa.DataType, given: pa.DataType) -> pa.DataType:
+def with_types(known: pa.DataType, typed: pa.DataType) -> pa.DataType:
     """A type whose parts without one have that of another type.
 
     >>> with_types(pa.list_(pa.null()), pa.list_(pa.string()))
     ListType(list<item: string>)
     """
     if pa.types.is_null(known):
-        return given
-    if not is_untyped(known) or known.id != given.id:
+        return typed
+    if not is_untyped(known) or known.id != typed.id:
         return known
     if pa.types.is_struct(known):
-        return pa.struct([_typed_field(field, given) for field in known])
+        return pa.struct([_typed_field(field, typed) for field in known])
     if pa.types.is_list(known):
-        return pa.list_(known.value_field.with_type(with_types(known.value_type, given.value_type)))
+        return pa.list_(known.value_field.with_type(with_types(known.value_type, typed.value_type)))
     if pa.types.is_map(known):
-        return pa.map_(known.key_type, with_types(known.item_type, given.item_type))
+        return pa.map_(known.key_type, with_types(known.item_type, typed.item_type))
     return known
 
 
-def _typed_field(field: pa.Field, given: pa.DataType) -> pa.Field:
+def _typed_field(field: pa.Field, typed: pa.DataType) -> pa.Field:
     """A field of a struct, which may be elsewhere in another one, or not there."""
-    place = given.get_field_index(field.name)
-    return field if place < 0 else field.with_type(with_types(field.type, given.field(place).type))
+    place = typed.get_field_index(field.name)
+    return field if place < 0 else field.with_type(with_types(field.type, typed.field(place).type))
 
 
-def typed_like(known: pa.Schema, given: pa.Schema) -> pa.Schema:
+def typed_like(known: pa.Schema, typed: pa.Schema) -> pa.Schema:
     """A schema of the same columns, where parts without a type have that of another schema."""
-    return pa.schema([field.with_type(with_types(field.type, given.field(field.name).type)) for field in known])
+    return pa.schema([field.with_type(with_types(field.type, typed.field(field.name).type)) for field in known])
 
 
 def as_types(table: pa.Table, wanted: pa.Schema) -> pa.Table:
@@ -69,13 +69,13 @@ class _RetypedSource(FlatSource):
         super().__init__(body)
         self._schemas = schemas
 
-    def table(self, found: list[int]) -> pa.Table:
-        table = super().table(found)
+    def table(self, entry: list[int]) -> pa.Table:
+        table = super().table(entry)
         wanted = self._schemas.get(tuple(table.column_names))
         return table if wanted is None or table.schema.equals(wanted) else as_types(table, wanted)
 
-    def held(self, found: Any) -> StoredRows:
-        return RowsInMemory(self.table(found))
+    def held(self, entry: Any) -> StoredRows:
+        return RowsInMemory(self.table(entry))
 
 
 def retype(header: Json, flat: FlatSink, pipeline: Pipeline) -> FlatSource:
@@ -86,8 +86,8 @@ def retype(header: Json, flat: FlatSink, pipeline: Pipeline) -> FlatSource:
         known = pa.ipc.read_schema(pa.py_buffer(written.part(saved["schema"])))
         wanted = pipeline.streams[saved_source(saved)].schema.arrow
         # Of composite events, what user-defined functions return has types that only the state knows.
-        found = schemas[tuple(known.names)] = typed_like(known, wanted)
-        saved["schema"] = flat.add("schema", found.serialize())
+        schema = schemas[tuple(known.names)] = typed_like(known, wanted)
+        saved["schema"] = flat.add("schema", schema.serialize())
     for saved in header["queries"]:
         if not any(saved["machine"].values()):  # nothing is under way: a machine of any kind can begin
             saved["kind"], saved["machine"] = None, {}

@@ -28,7 +28,7 @@ class RowLog:
 
     @property
     def table(self) -> pa.Table:
-        """All rows."""
+        """All rows in one table, which is kept until another row is added."""
         if self._table is None or self.added:
             self._take_added()
             self._table = pa.concat_tables(self._pieces) if self._pieces else empty_table(self._schema)

@@ -44,12 +44,10 @@ class RowsInMemory:
 
     @property
     def size(self) -> int:
-        """In bytes."""
         size: int = as_table(self.events).nbytes
         return size
 
     def table(self) -> pa.Table:
-        """The rows."""
         return as_table(self.events)
 
 

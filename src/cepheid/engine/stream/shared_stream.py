@@ -102,5 +102,5 @@ class SharedStream:
             reader.pipeline.compact_composites(reached)
 
     def _compact(self, reached: int, *, eager: bool = False) -> None:
-        machines = [one for r in self.readers if not r.is_over for one in r.pipeline.machines_of(self.stream)]
+        machines = [machine for r in self.readers if not r.is_over for machine in r.pipeline.machines_of(self.stream)]
         self.stream.compact(reached, machines, eager=eager)

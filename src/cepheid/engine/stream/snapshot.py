@@ -57,10 +57,10 @@ def write_pipeline(pipeline: Pipeline, sink: Sink, events: dict[str, Any] | None
     queries = [
         {
             "kind": query.kind,
-            "machine": found,
+            "machine": machine,
             "arrays": [sink.array(f"query.{number}.{k}", array) for k, array in enumerate(arrays)],
         }
-        for number, (query, (found, arrays)) in enumerate(zip(pipeline.queries, machines, strict=True))
+        for number, (query, (machine, arrays)) in enumerate(zip(pipeline.queries, machines, strict=True))
     ]
     return {"streams": streams, "queries": queries}
 
@@ -111,20 +111,20 @@ def read_state(header: Json, source: PartSource, fingerprint: str) -> Read:
             with telling_damage():
                 load_pipeline(header, source, pipeline)
 
-        found = _schema(header["streams"][0]["schema"], source) if "streams" in header else None
+        schema = _schema(header["streams"][0]["schema"], source) if "streams" in header else None
         late = source.table(header["late"]) if header["late"] is not None else None
-        return facts, found, load, late
+        return facts, schema, load, late
 
 
-def check_fingerprint(found: str, wanted: str) -> None:
+def check_fingerprint(fingerprint: str, wanted: str) -> None:
     """Refuse the state of another query."""
-    if found != wanted:
+    if fingerprint != wanted:
         message = "the snapshot is of another query, other parameters or other roles of the columns"
         raise UsageError("CEP607", message, "restore it with the query that it was taken from")
 
 
-def _schema(found: Any, source: PartSource) -> pa.Schema:
-    return pa.ipc.read_schema(pa.py_buffer(source.part(found)))
+def _schema(entry: Any, source: PartSource) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(source.part(entry)))
 
 
 def load_pipeline(
@@ -162,7 +162,7 @@ def load_pipeline(
         query = pipeline.queries[number] = pipeline.query(number, saved["kind"])
         query.begun = query.stream.events > 0
         if saved["machine"]:  # nothing before the first event
-            arrays = [source.array(found) for found in saved["arrays"]]
+            arrays = [source.array(entry) for entry in saved["arrays"]]
             query.load(saved["machine"], arrays)
 
 

@@ -114,12 +114,12 @@ class Speculation:
         elif target is not None and (self.place is None or target > self.place):
             self._advance(target)
         self.tail = self._close_copy() if self._ends(watermark, closes=closes) else []
-        found = self._differences(undone, before, made)
+        differences = self._differences(undone, before, made)
         if not closes:
             if not back and self.since_kept >= self._enough():
                 self._keep_state()
             self._forget(watermark)
-        return found
+        return differences
 
     def rebuild(self, make: Callable[[], Pipeline], fits: Sequence[bool], first: int, net: Net) -> list[Difference]:
         """Another query from a time on, which goes on from the states of this one.
@@ -128,7 +128,7 @@ class Speculation:
         """
         head, self.open = self._saved(), make
         if not all(fits):
-            self.kept = [replace(one, state=self._converted(one.state, fits, one.place)) for one in self.kept]
+            self.kept = [replace(saved, state=self._converted(saved.state, fits, saved.place)) for saved in self.kept]
         if self.place is None or first >= self.place:
             self.head = self.open()
             convert(head, self.head, fits, self.place)
@@ -151,14 +151,14 @@ class Speculation:
 
     def _target(self, watermark: int | None) -> int | None:
         if self.ahead is not None:
-            found = further(None if watermark is None else watermark + self.ahead, self.certain)
+            target = further(None if watermark is None else watermark + self.ahead, self.certain)
         else:
             latest = self.log.latest
             times = None if latest is None else latest + 1, watermark, self.certain
-            found = max((time for time in times if time is not None), default=None)
-        if found is None or self.until is None:
-            return found
-        return min(found, self.until + self.prompt)  # what is absent after that is never decided
+            target = max((time for time in times if time is not None), default=None)
+        if target is None or self.until is None:
+            return target
+        return min(target, self.until + self.prompt)  # what is absent after that is never decided
 
     def _ends(self, watermark: int | None, *, closes: bool) -> bool:
         """Whether there are matches besides, as if the stream ended here."""
@@ -180,16 +180,16 @@ class Speculation:
         self.steps += stream.events - was
         self.since_kept += stream.events - was
         self.place = to
-        found = self._noted(self.head, matches)
-        if any(one.matches.bound() for one in found):
-            self.given.append(found)
+        emitted = self._noted(self.head, matches)
+        if any(result.matches.bound() for result in emitted):
+            self.given.append(emitted)
 
     def _noted(self, pipeline: Pipeline, matches: Sequence[Matches]) -> list[EmittedMatches]:
-        found = [EmittedMatches(one, query.base) for one, query in zip(matches, pipeline.queries, strict=True)]
+        emitted = [EmittedMatches(table, query.base) for table, query in zip(matches, pipeline.queries, strict=True)]
         if self.ahead != 0:
-            for one in found:
-                check_count(one.bound())
-        return found
+            for table in emitted:
+                check_count(table.bound())
+        return emitted
 
     def _close_copy(self) -> list[EmittedMatches]:
         """What there would be besides if the stream ended here."""
@@ -199,8 +199,8 @@ class Speculation:
     # States that are kept.
 
     def _saved(self, pipeline: Pipeline | None = None) -> dict[str, Any]:
-        found = self.head if pipeline is None else pipeline
-        state: dict[str, Any] = written(write_pipeline(found, MemorySink()))  # whose lists the machines go on with
+        source = self.head if pipeline is None else pipeline
+        state: dict[str, Any] = written(write_pipeline(source, MemorySink()))  # whose lists the machines go on with
         return state
 
     def _restored(self, state: dict[str, Any]) -> Pipeline:
@@ -216,8 +216,8 @@ class Speculation:
         certain = None
         if self.place is not None:
             certain = min(query.certain(self.place) for query in self.head.queries)
-        given = self.forgotten + len(self.given) if self.place is not None else 0
-        return SavedState(self.place, state, certain, given)
+        emitted = self.forgotten + len(self.given) if self.place is not None else 0
+        return SavedState(self.place, state, certain, emitted)
 
     def _enough(self) -> int:
         """After how many events it is worth to keep the state."""
@@ -283,8 +283,8 @@ class Speculation:
         gone = first.given - self.forgotten
         final = self.final(known)
         if not self.prompt and final is not None:
-            for found in self.given[:gone]:
-                self.older = [old.since(final, one) for old, one in zip(self.older, found, strict=True)]
+            for emitted in self.given[:gone]:
+                self.older = [old.since(final, matches) for old, matches in zip(self.older, emitted, strict=True)]
             self.older = [old.since(final) for old in self.older]
         del self.given[:gone]
         self.forgotten = first.given
@@ -295,11 +295,11 @@ class Speculation:
         watermark = further(watermark, self.certain)
         if watermark is None or self.prompt:
             return watermark
-        found = [] if self.kept[0].certain is None else [min(self.kept[0].certain, watermark)]
+        places = [] if self.kept[0].certain is None else [min(self.kept[0].certain, watermark)]
         reaches = [query.query.reach for query in self.head.queries]
         if None not in reaches:  # an event changes no match that ends so long before it
-            found.append(watermark - sum(reach for reach in reaches if reach is not None))
-        return max(found, default=None)
+            places.append(watermark - sum(reach for reach in reaches if reach is not None))
+        return max(places, default=None)
 
     def forget_partitions(self, ahead: PartitionTimes) -> None:
         """States are of all partitions together."""
@@ -311,17 +311,17 @@ class Speculation:
     ) -> list[Difference]:
         nothing = [query.nothing() for query in self.head.queries]
         new = self.given[made:]
-        found = []
+        differences = []
         for k, none in enumerate(nothing):
-            old = [one[k] for one in (*undone, before) if one]
-            fresh = [one[k] for one in (*new, self.tail) if one]
-            kept: list[Keyed] = [self.older[k], *(one[k] for one in self.given[:made])]
-            if any(len(one) for one in old):
+            old = [step[k] for step in (*undone, before) if step]
+            fresh = [step[k] for step in (*new, self.tail) if step]
+            kept: list[Keyed] = [self.older[k], *(step[k] for step in self.given[:made])]
+            if any(len(step) for step in old):
                 removed, added = difference(old, fresh)
             else:
                 removed, added = NOTHING, whole(fresh)
-            found.append(Difference(removed, added, kept, none))
-        return found
+            differences.append(Difference(removed, added, kept, none))
+        return differences
 
     # The state.
 
