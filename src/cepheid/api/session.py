@@ -30,7 +30,7 @@ from cepheid.engine.session.stats import Stats
 from cepheid.engine.stream.parts import FlatSink, PartSource
 from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import to_bytes
-from cepheid.errors import UsageError
+from cepheid.errors import CepheidError, UsageError
 from cepheid.pattern.binding.schema import Schema, make_schema
 
 if TYPE_CHECKING:
@@ -129,7 +129,12 @@ class Session(Changing):
         arrival = arrival_of(session.schema, rows)
         if self._watch is not None and not self._watch.see(session.schema, arrival):
             self._watch = None
-        return session.accept(arrival, signs, None if self._recent is None else self._recent.see_signed)
+        try:
+            return session.accept(arrival, signs, None if self._recent is None else self._recent.see_signed)
+        except CepheidError:
+            if self._watch is not None:
+                self._watch.forget(arrival)
+            raise
 
     def advance(self, watermark: object) -> Matches:
         """Move the watermark: all events before it have arrived. Returns the matches that became certain."""

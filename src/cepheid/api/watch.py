@@ -33,6 +33,12 @@ class Watch:
                 self._look(schema, whole=False)
         return bool(self._looks)
 
+    def forget(self, arrival: Arrival) -> None:
+        """Events that `see` got last were refused: they may even have other columns than those that are accepted."""
+        if self._seen and self._seen[-1] is arrival.rows:
+            self._seen.pop()
+            self._rows -= arrival.count
+
     def end(self, schema: Schema) -> None:
         """No more events will come."""
         if self._seen:

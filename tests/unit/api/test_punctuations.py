@@ -414,3 +414,16 @@ def test_that_a_query_that_was_replaced_is_promised_nothing() -> None:
     with pytest.raises(InputError, match="break a promise"):
         again.push(rows((49, "Exit", 8)))
     assert tags(again.close()) == [8, 7]
+
+
+@ENGINES
+def test_that_registers_are_kept_where_partitions_are_ahead(engine: str) -> None:
+    query = Query("""
+        AUTOMATON idle -> sold REGISTER n BIGINT = 0
+        ARC idle -> shelf SET n = e.tag ARC shelf -> sold SET n = r.n + 1
+        PARTITION BY tag WITHIN 9 milliseconds
+    """)
+    s = query.session(engine=engine)
+    s.push(TWO)
+    assert [row["n"] for row in s.punctuate(9, {"tag": 8}).to_pylist()] == [9]
+    assert [row["n"] for row in s.advance(9).to_pylist()] == [8]

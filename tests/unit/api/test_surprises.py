@@ -382,3 +382,14 @@ def test_an_event_further_back_than_there_are() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         cep.Query(text.format("(a[i-2].x IS NULL OR a[i].x > a[i-2].x)"))
+
+
+def test_that_events_that_were_refused_are_not_looked_at() -> None:
+    session = cep.Query("PATTERN SEQ(A a, B b) WITHIN 5 milliseconds").session(lateness=1, speculate=2, op="op")
+    with pytest.raises(cep.InputError, match="CEP408"):
+        session.push([{"ts": 1, "type": "A", "x": "x", "op": "-"}, {"ts": 9, "type": "A", "x": "x", "op": "+"}])
+    session.push(
+        [{"type": "A", "y": True, "ts": 10, "op": "+"}]
+    )  # the first batch that is accepted defines the columns
+    session.push([{"type": "B", "y": True, "ts": 11, "op": "+"}])
+    assert not told(session.close)

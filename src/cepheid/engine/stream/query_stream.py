@@ -115,7 +115,10 @@ class QueryStream:
             return matches
         events = self.stream.kept_events
         if self.stream.is_mixed:
-            matches = SortedWhenRead(matches, partial(self._sorted, events))
+            if isinstance(matches, MatchTable) and matches.values is not None:  # which are there to be read at once
+                matches = self._sorted(events, matches)
+            else:
+                matches = SortedWhenRead(matches, partial(self._sorted, events))
         return Matches(self.query, events, matches)
 
     def emit(self, watermark: int | None, horizon: int | None = None) -> MatchTable | LazyMatches | Matches:
