@@ -31,7 +31,7 @@ class Together:
         """Remove an arc."""
         self.changes.append(remove_arc(name, at=at))
 
-    def add(self, name: str, query: Any, /, at: object = None, until: object = None) -> None:
+    def add(self, name: str, query: object, /, at: object = None, until: object = None) -> None:
         """Add a query."""
         self.changes.append(add_query(name, query, at=at, until=until))
 
@@ -39,7 +39,7 @@ class Together:
         """Remove a query."""
         self.changes.append(remove_query(name, at=at))
 
-    def replace(self, name: str, query: Any, /, at: object = None) -> None:
+    def replace(self, name: str, query: object, /, at: object = None) -> None:
         """Give a query other conditions, or other arcs."""
         self.changes.append(replace_query(name, query, at=at))
 
@@ -78,7 +78,7 @@ class Changing:
         """Remove an arc of an automaton that runs: it does not hold for events after `at`."""
         return self.change(remove_arc(name, at=at))
 
-    def add(self, name: str, query: Any, /, at: object = None, until: object = None) -> Any:
+    def add(self, name: str, query: object, /, at: object = None, until: object = None) -> Any:
         """Run one more query, on the events after `at` and up to `until`; its matches are in `outputs[name]`.
 
         query: a `Query`, or its text, or a pattern of the builder; these get the parameters, functions and roles of
@@ -99,7 +99,7 @@ class Changing:
         """Remove a query: it gives the matches that end at or before `at`, and whose absences were decided by then."""
         return self.change(remove_query(name, at=at))
 
-    def replace(self, name: str, query: Any, /, at: object = None) -> Any:
+    def replace(self, name: str, query: object, /, at: object = None) -> Any:
         """Give a query other conditions in WHERE, or an automaton other arcs; what it has begun goes on.
 
         The name is that of INTO, "query 1" for a query without one, or that of `add`. Text gets the parameters,

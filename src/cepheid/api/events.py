@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from os import PathLike, fspath
-from typing import Any
 
 import pyarrow as pa
 
@@ -18,7 +17,7 @@ _LONGEST_SHOWN = 60
 
 
 def to_table(
-    events: object, type_column: str | None = None, column: Callable[[str, list[object]], Any] | None = None
+    events: object, type_column: str | None = None, column: Callable[[str, list[object]], pa.Array] | None = None
 ) -> pa.Table:
     """Read the events. type_column: read as text from a CSV file. column: how one of a list of dicts is read.
 
@@ -28,7 +27,7 @@ def to_table(
     return readable(_read(events, type_column, column or column_of))
 
 
-def _read(events: object, type_column: str | None, column: Callable[[str, list[object]], Any]) -> pa.Table:
+def _read(events: object, type_column: str | None, column: Callable[[str, list[object]], pa.Array]) -> pa.Table:
     if isinstance(events, pa.Table):
         return events
     if isinstance(events, pa.RecordBatch):
@@ -78,7 +77,7 @@ def _of_path(path: str | PathLike[str], type_column: str | None) -> pa.Table:
     return read_files(text, type_column)
 
 
-def _of_dataset(events: Any) -> pa.Table:
+def _of_dataset(events: pa.dataset.Dataset) -> pa.Table:
     """The rows of a dataset of pyarrow, or of a scanner of one, which has chosen columns and rows."""
     try:
         return events.to_table()
@@ -87,7 +86,7 @@ def _of_dataset(events: Any) -> pa.Table:
         raise InputError("CEP406", f"the dataset can't be read: {reason}", "check its files and its schema") from None
 
 
-def _check_objects(frame: Any) -> None:
+def _check_objects(frame: object) -> None:
     """What polars hands on of a column of Python objects is where they are in memory."""
     for name, dtype in getattr(frame, "schema", {}).items():
         if str(dtype) == "Object":
@@ -95,7 +94,7 @@ def _check_objects(frame: Any) -> None:
             raise InputError("CEP403", f"column '{name}' has Python objects, which can't be read", remedy)
 
 
-def _name_culprit(frame: Any) -> None:
+def _name_culprit(frame: object) -> None:
     """Raise what is wrong with the first column of a data frame that can't be read alone."""
     if hasattr(frame, "select") and hasattr(frame, "columns"):
         for name in frame.columns:
@@ -107,7 +106,7 @@ def _package(events: object) -> str:
     return type(events).__module__.split(".")[0]
 
 
-def _from_rows(rows: list[object], column: Callable[[str, list[object]], Any]) -> pa.Table:
+def _from_rows(rows: list[object], column: Callable[[str, list[object]], pa.Array]) -> pa.Table:
     names: dict[str, None] = {}
     for number, row in enumerate(rows):
         if isinstance(row, PathLike) or (isinstance(row, str) and _is_path(row)):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from cepheid.builder.columns import Column
 from cepheid.errors import BindError, UsageError, did_you_mean
 from cepheid.language import parse_expression
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.parameters import literal
+from cepheid.pattern.expressions.types import Type
 from cepheid.pattern.tree.walk import walk
 from cepheid.plan.taken import E
 
@@ -26,7 +26,7 @@ _OF_MATCHES = (
 _EXAMPLES = """write {"symbol": "A"}, or a condition on the event e such as "e.type = 'Exit'\""""
 
 
-def read_promise(where: object, columns: Mapping[str, Any]) -> tuple[ex.Expression, bool]:
+def read_promise(where: object, columns: Mapping[str, Type]) -> tuple[ex.Expression, bool]:
     """What is promised, as a condition on `e`, and whether it is given as the values of columns."""
     if isinstance(where, Mapping):
         return _read_key(where, columns), True
@@ -50,7 +50,7 @@ def read_promise(where: object, columns: Mapping[str, Any]) -> tuple[ex.Expressi
     return found, False
 
 
-def _read_key(where: Mapping[Any, object], columns: Mapping[str, Any]) -> ex.Expression:
+def _read_key(where: Mapping[str, object], columns: Mapping[str, Type]) -> ex.Expression:
     if not where:
         message = "punctuate is given no column"
         raise UsageError("CEP603", message, "if no event at all comes before a time, use advance")

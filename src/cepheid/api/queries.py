@@ -88,7 +88,7 @@ class Queries:
         source: Any,
         rules: object = None,
         *,
-        ids: Iterable[Any] | None = None,
+        ids: Iterable[object] | None = None,
         id: str = "id",
         params: Mapping[str, object] | None = None,
         functions: Mapping[str, Callable[..., object]] | None = None,
@@ -153,7 +153,7 @@ class Queries:
     def __len__(self) -> int:
         return len(self._rules)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "_prepared": None}
 
     def __repr__(self) -> str:
@@ -364,7 +364,7 @@ class Queries:
             made = self._stream_of(known, schema, engine)
         return many_stream(rules, schema, engine, lives=lives, watermark=watermark, prepared=made)
 
-    def read_more(self, rules: Any, ids: Iterable[Any] | None, known: RuleSet) -> tuple[RuleSet, Problems]:
+    def read_more(self, rules: Any, ids: Iterable[object] | None, known: RuleSet) -> tuple[RuleSet, Problems]:
         """Rules that come to those which are known; their numbers begin at 0."""
         if self._listed:
             if not is_list(rules):

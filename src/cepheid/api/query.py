@@ -135,7 +135,7 @@ class Query:
         strategies = [strategy for query in self._compiled.queries for strategy in query.strategies.values()]
         return self.alike(sequenced(self._program, str(name), strategies))
 
-    def alike(self, query: object, **options: object) -> Query:
+    def alike(self, query: object, **options: Any) -> Query:
         """A query with the parameters, functions and roles of columns of this one, unless it is a `Query` already.
 
         options: others in place of those.
@@ -181,7 +181,7 @@ class Query:
         compiled = self._compiled
         return bind_arc(arc, self._program.queries[0], self._params, compiled.roles, compiled.functions, bound)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Without what was made for earlier runs: it is made anew where the query arrives."""
         known = {name: value for name, value in vars(self).items() if name != "lasting"}
         return {**known, "_cache": QueryCache(self._compiled)}

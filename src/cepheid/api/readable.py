@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
@@ -14,6 +14,9 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy, to_numpy
 from cepheid.errors import BindError, InputError
 from cepheid.pattern.expressions.types import time_zone
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DAY = 86_400_000  # milliseconds
 
@@ -243,7 +246,7 @@ def _is_cast_wrongly(arrow: pa.DataType) -> bool:
     return here or any(map(_is_cast_wrongly, inner))
 
 
-def _written(value: Any) -> Any:
+def _written(value: object) -> object:
     """A value with each UUID in it as text."""
     if isinstance(value, UUID):
         return str(value)
@@ -252,7 +255,7 @@ def _written(value: Any) -> Any:
     return type(value)(map(_written, value)) if isinstance(value, list | tuple) else value
 
 
-def of_pandas(frame: Any) -> pa.Table:
+def of_pandas(frame: pd.DataFrame) -> pa.Table:
     """A table of a data frame of pandas. NaN and NaT are NULL."""
     frame = _checked_names(frame)
     for name, dtype in frame.dtypes.items():
@@ -272,7 +275,7 @@ def of_pandas(frame: Any) -> pa.Table:
         ) from None
 
 
-def _checked_names(frame: Any) -> Any:
+def _checked_names(frame: pd.DataFrame) -> pd.DataFrame:
     if not frame.columns.is_unique:
         twice = next(name for name in frame.columns if list(frame.columns).count(name) > 1)
         raise InputError("CEP404", f"two columns are named {twice!r}", "rename one of them")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +24,7 @@ class Recent:
     def __init__(self, most: int) -> None:
         self.most = most
         self.before = 0
-        self._kept: deque[tuple[pa.Table, Any]] = deque()
+        self._kept: deque[tuple[pa.Table, np.ndarray | None]] = deque()
         self._count = 0
 
     def see(self, events: Events, signs: np.ndarray | None = None) -> None:
@@ -44,7 +43,7 @@ class Recent:
             self._count -= old.num_rows
             self.before += old.num_rows
 
-    def see_signed(self, events: Timed, signs: Any) -> None:
+    def see_signed(self, events: Timed, signs: np.ndarray | None) -> None:
         """The same of events with their times."""
         self.see(events[0], signs)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pyarrow as pa
 
@@ -18,7 +17,7 @@ class _OtherError(Exception):
     """A value of another type than its column has, or of another size."""
 
 
-Take = Callable[[Any], Value]
+Take = Callable[[object], Value]
 """The value that a column holds for one that is given and is not None."""
 
 
@@ -45,7 +44,7 @@ class RowReader:
             return None
         return FewEvents(self._form, rows)
 
-    def _row(self, event: Any) -> tuple[Value, ...]:
+    def _row(self, event: object) -> tuple[Value, ...]:
         if type(event) is not dict:
             raise _OtherError
         row: list[Value] = []
@@ -100,7 +99,7 @@ def _take(column: Type) -> Take | None:
 
 
 def _whole(least: int, most: int) -> Take:
-    def take(value: Any) -> int:
+    def take(value: object) -> int:
         if type(value) is int and least <= value <= most:
             return value
         raise _OtherError
@@ -108,7 +107,7 @@ def _whole(least: int, most: int) -> Take:
     return take
 
 
-def _float(value: Any) -> float:
+def _float(value: object) -> float:
     if type(value) is float:
         return value
     if type(value) is int and -(2**53) <= value <= 2**53:
@@ -116,7 +115,7 @@ def _float(value: Any) -> float:
     raise _OtherError
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if type(value) is not str:
         raise _OtherError
     if not value.isascii():
@@ -127,7 +126,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def _truth(value: Any) -> bool:
+def _truth(value: object) -> bool:
     if type(value) is bool:
         return value
     raise _OtherError
@@ -137,7 +136,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def _time(epoch: datetime) -> Take:
-    def take(value: Any) -> int:
+    def take(value: object) -> int:
         if type(value) is datetime and value.tzinfo is epoch.tzinfo:
             return (value - epoch) // _MICROSECOND * 1000
         raise _OtherError
@@ -145,5 +144,5 @@ def _time(epoch: datetime) -> Take:
     return take
 
 
-def _nothing(value: Any) -> Value:
+def _nothing(value: object) -> Value:
     raise _OtherError

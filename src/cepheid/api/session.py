@@ -7,6 +7,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.api.changing import Changing
@@ -32,6 +33,7 @@ from cepheid.engine.stream.rows import arrival_of
 from cepheid.engine.stream.snapshot import to_bytes
 from cepheid.errors import CepheidError, UsageError
 from cepheid.pattern.binding.schema import Schema, make_schema
+from cepheid.values.json import Json
 
 if TYPE_CHECKING:
     from cepheid.api.query import Query
@@ -122,7 +124,7 @@ class Session(Changing):
         matches: Matches = self._push(self._read(events), None)
         return matches
 
-    def _push(self, rows: Events, signs: Any) -> Any:
+    def _push(self, rows: Events, signs: np.ndarray | None) -> Any:
         session = self.engine
         if isinstance(rows, pa.Table):  # the session would be lost if it were found later
             check_text(rows)
@@ -194,7 +196,7 @@ class Session(Changing):
         flat = FlatSink()
         return to_bytes(self.engine.save(flat), flat)
 
-    def load(self, header: dict[str, Any], source: PartSource) -> None:
+    def load(self, header: Json, source: PartSource) -> None:
         """Restore what a snapshot has."""
         self._watch = None  # the first events have been
         self.engine.load(header, source)

@@ -15,7 +15,7 @@ class SparkFrame(Protocol):
     def isStreaming(self) -> bool: ...  # noqa: N802  Spark's name
 
     @property
-    def sparkSession(self) -> Any: ...  # noqa: N802
+    def sparkSession(self) -> object: ...  # noqa: N802
 
 
 Frame = TypeVar("Frame", bound=SparkFrame)

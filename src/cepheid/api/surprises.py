@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.api.claims import Claims, claims_of
@@ -52,7 +52,7 @@ class Surprises:
         """What the program says of its events."""
         return claims_of(self.program)
 
-    def observe(self, schema: Schema, events: pa.Table, times: Any, *, whole: bool) -> Observed:
+    def observe(self, schema: Schema, events: pa.Table, times: np.ndarray, *, whole: bool) -> Observed:
         """Look at some events. times: those of the events in ticks, in any order."""
         return observe(self.claims, schema, events, times, whole=whole)
 

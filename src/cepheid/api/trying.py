@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +51,9 @@ def patient(check: Check, seconds: float) -> Callable[[Progress], None]:
     return checked
 
 
-def first_events(table: pa.Table, times: np.ndarray, most: int, numbers: Any = None) -> tuple[pa.Table, np.ndarray]:
+def first_events(
+    table: pa.Table, times: np.ndarray, most: int, numbers: np.ndarray | None = None
+) -> tuple[pa.Table, np.ndarray]:
     """The first events by their time, and the numbers of their rows. numbers: of the rows of this table."""
     rows = np.sort(np.argsort(times, kind="stable")[: max(1, most)])
     return table.take(pa.array(rows)), rows if numbers is None else numbers[rows]

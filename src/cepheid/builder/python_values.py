@@ -28,14 +28,15 @@ MOST = 100_000
 
 _BITS = 64  # of a number; to compute with larger ones could take for ever
 
-TIMES: dict[str, Any] = {"date": date, "datetime": datetime, "timedelta": timedelta}
+TIMES: dict[str, type] = {"date": date, "datetime": datetime, "timedelta": timedelta}
 
 _BUILT = (Column, Events, Draft, Stream, Step, Program)
 _PLAIN = (str, int, float, type(None), timedelta, date)
 _NUMBERS = (int, float, timedelta, date)
 _WITH_PARTS = (Column, Events, Stream)
 _OPERANDS = (Column, Pattern, Stream)
-_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+_Operation = Callable[[Any, Any], object]
+_OPERATORS: dict[type[ast.operator], _Operation] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -44,7 +45,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
 }
-_COMPARISONS: dict[type[ast.cmpop], tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = {
+_COMPARISONS: dict[type[ast.cmpop], tuple[_Operation, _Operation]] = {
     ast.Eq: (operator.eq, operator.eq),
     ast.NotEq: (operator.ne, operator.ne),
     ast.Lt: (operator.lt, operator.gt),
@@ -80,7 +81,7 @@ class MadeQuery:
         self.program = program
 
 
-CALLED: dict[str, Callable[..., Any]] = {
+CALLED: dict[str, Callable[..., object]] = {
     **{
         name: getattr(builder, name)
         for name in builder.__all__
@@ -163,7 +164,7 @@ class ExpressionReader:
         self._count(node, parts)
         return value
 
-    def _items(self, nodes: list[ast.expr]) -> Iterator[Any]:
+    def _items(self, nodes: list[ast.expr]) -> Iterator[object]:
         for node in nodes:
             if isinstance(node, ast.Starred):
                 listed = self.value(node.value)
@@ -173,7 +174,7 @@ class ExpressionReader:
             else:
                 yield self.value(node)
 
-    def _dict(self, node: ast.Dict) -> dict[Any, Any]:
+    def _dict(self, node: ast.Dict) -> dict[str, object]:
         items = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
@@ -252,7 +253,7 @@ class ExpressionReader:
             return self._done(node, lambda: with_place(mirrored(right, other), self.places.of(node)))
         raise self.refused(node, "no part of this is a column", "compare an attribute: a.price > 1")
 
-    def _constant(self, value: Any, node: ast.expr) -> Any:
+    def _constant(self, value: object, node: ast.expr) -> object:
         """A Python value as a constant of the query that knows its place; other values as they are."""
         if not isinstance(value, str | int | float):
             return value
@@ -263,7 +264,7 @@ class ExpressionReader:
         first = _VALUES.get(name, len(node.args)) if not _is_duration(before) else len(node.args)
         arguments = list(self._items(node.args[:first]))
         arguments += [self._operand(argument) for argument in node.args[first:]]
-        named: dict[str, Any] = {}
+        named: dict[str, object] = {}
         for keyword in node.keywords:
             read = self._operand if name in _NAMED_VALUES and keyword.arg is not None else self.value
             passed = read(keyword.value)
@@ -280,7 +281,7 @@ class ExpressionReader:
             return made
         return with_place(with_clause_places(before, made, node, self.places), self.places.of(node))
 
-    def _callee(self, node: ast.expr) -> tuple[Any, str, Callable[..., Any]]:
+    def _callee(self, node: ast.expr) -> tuple[object, str, Callable[..., Any]]:
         """What a method is called on, the name of the function, and the function."""
         if isinstance(node, ast.Attribute):
             value = self.value(node.value)
@@ -302,7 +303,7 @@ class ExpressionReader:
             node, "this can't be called in a query", "call functions of the builder: cep.event('Shelf', a)"
         )
 
-    def _query(self, node: ast.Call, arguments: list[Any], named: dict[str, Any]) -> MadeQuery:
+    def _query(self, node: ast.Call, arguments: list[object], named: dict[str, object]) -> MadeQuery:
         if named:
             keyword = next(keyword_ for keyword_ in node.keywords if keyword_.arg is None or keyword_.arg in named)
             remedy = "leave it out, and pass it to the command: cepheid studio --param T=3 --unit s …"

@@ -67,7 +67,7 @@ def longer(old: Array | None, dtype: str, size: int, initial: int | None, *, nat
     return made
 
 
-def as_kind(values: Any, dtype: str, *, native: bool) -> Array:
+def as_kind(values: np.ndarray | Sequence[int], dtype: str, *, native: bool) -> Array:
     """Copy values into a numpy array or a list."""
     return np.array(values, np.dtype(dtype)) if native else np.asarray(values).tolist()
 

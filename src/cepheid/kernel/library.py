@@ -6,10 +6,9 @@ kernel calls such a function by its name; the types of the arguments settle whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
-from types import MappingProxyType
-from typing import Any
+from types import FunctionType, MappingProxyType
 
 from cepheid.kernel import (
     comparing,
@@ -45,14 +44,14 @@ MODULES = (
 )  # fmt: skip
 
 
-def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+def _functions() -> Iterator[tuple[str, FunctionType]]:
     for module in MODULES:
         for name, value in vars(module).items():
             if callable(value) and getattr(value, "__module__", "") == module.__name__ and not name.startswith("__"):
                 yield name, value
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = dict(_functions())
+FUNCTIONS: Mapping[str, FunctionType] = dict(_functions())
 
 
 @cache

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lark import Token, v_args
 from lark.tree import Meta
 
@@ -41,13 +39,13 @@ class AutomatonBuilder(ExpressionBuilder):
     def label(self, meta: Meta, parts: list[Token]) -> str:
         return name_of(parts[0])
 
-    def on_types(self, meta: Meta, parts: list[str]) -> dict[str, Any]:
+    def on_types(self, meta: Meta, parts: list[str]) -> dict[str, tuple[str, ...]]:
         return {"types": tuple(parts)}
 
-    def on_all(self, meta: Meta, _: Parts) -> dict[str, Any]:
+    def on_all(self, meta: Meta, _: Parts) -> dict[str, Fires]:
         return {"fires": Fires.INSTANT}
 
-    def at_end(self, meta: Meta, _: Parts) -> dict[str, Any]:
+    def at_end(self, meta: Meta, _: Parts) -> dict[str, Fires]:
         return {"fires": Fires.END}
 
     def when(self, meta: Meta, parts: list[ex.Expression]) -> ex.Expression:

@@ -171,7 +171,7 @@ class _Studio:
         return respond
 
 
-def _later(answer: Callable[[], dict[str, Any]]) -> Callable[[Request], Any]:
+def _later(answer: Callable[[], Json]) -> Callable[[Request], Any]:
     async def respond(request: Request) -> Response:
         return _json(await run_in_threadpool(answer))
 

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from cepheid.api.files.read_files import read_files
 from cepheid.errors import CepheidError
@@ -83,7 +82,7 @@ def _status(checkpoint: Path, batches: list[MicroBatch], at: float) -> tuple[str
 def _recorded(checkpoint: Path) -> Json | None:
     """What `cepheid.spark.record` has written beside the checkpoint, if it was called."""
     try:
-        progress: dict[str, Any] = json.loads((checkpoint / "_cepheid" / "progress.json").read_text(encoding="utf-8"))
+        progress: Json = json.loads((checkpoint / "_cepheid" / "progress.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
     return progress
@@ -106,7 +105,7 @@ def _alive(recorded: Json, at: float) -> tuple[str, str]:
     return "running", "It waits for events." if last is None else f"Micro-batch {last['number']} is done."
 
 
-def _figures(batches: list[dict[str, Any]]) -> dict[str, Any]:
+def _figures(batches: list[Json]) -> Json:
     """Rates and sums of the last micro-batches."""
     if not batches:
         nothing = dict.fromkeys(("batches", "events", "matches", "late", "runs", "state_bytes"), 0)

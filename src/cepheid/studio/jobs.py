@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
-from typing import Any
 
 from cepheid.engine.progress import Progress
 from cepheid.errors import CepheidError
+from cepheid.values.json import Json
 
 _LOOK = 0.02
 
@@ -25,7 +25,7 @@ class StoppedError(Exception):
 class Ticket:
     """A piece of work. tell: hands a line to whoever asked for it. end: says that there are no more."""
 
-    tell: Callable[[dict[str, Any]], None]
+    tell: Callable[[Json], None]
     end: Callable[[], None]
     stopped: Event = field(default_factory=Event)
 
@@ -53,13 +53,13 @@ class Jobs:
         self._turns: dict[tuple[str, str], Lock] = {}
 
     async def lines(
-        self, page: str, kind: str, work: Callable[[Ticket], None], shown: Callable[[Exception], dict[str, Any]]
+        self, page: str, kind: str, work: Callable[[Ticket], None], shown: Callable[[Exception], Json]
     ) -> AsyncIterator[bytes]:
         """What a piece of work tells, as lines of JSON; an error is the last line. shown: an error as JSON."""
         loop = asyncio.get_running_loop()
-        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        queue: asyncio.Queue[Json | None] = asyncio.Queue()
 
-        def tell(line: dict[str, Any] | None) -> None:
+        def tell(line: Json | None) -> None:
             with suppress(RuntimeError):  # the server has ended meanwhile
                 loop.call_soon_threadsafe(queue.put_nowait, line)
 

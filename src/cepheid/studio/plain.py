@@ -9,7 +9,7 @@ _WHOLE = 2**53
 """Up to here, every whole number is a number of a browser."""
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A value that JSON has and a browser does not change; others as text.
 
     >>> plain({"id": 2**60, "x": [1.5, float("nan")]})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import pyarrow as pa
 
@@ -12,6 +11,7 @@ from cepheid.studio.forms import Written
 from cepheid.studio.jobs import Ticket
 from cepheid.studio.source import SourceReading
 from cepheid.studio.views import diagnose_view, explain_view, matches_view, timeline_view
+from cepheid.values.json import Json
 
 _LOOK = 0.2
 
@@ -57,7 +57,7 @@ def _match(
     with heard() as warned:
         matches = prepared(reading.source, written).match(events, progress=ticket.progress(on))
         ticket.check()
-        view: dict[str, Any] = matches_view(matches)
+        view: Json = matches_view(matches)
     seconds = time.perf_counter() - begin
     counted = {"kind": "matches", "on": on, "events": events.num_rows, "seconds": round(seconds, 4)}
     ticket.tell({**counted, **view, "warnings": [warning(reported, reading.source) for reported in warned]})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pyarrow as pa
 
@@ -44,7 +43,7 @@ def timeline_view(matches: Matches) -> str:
     return matches.timeline(BANDS).svg
 
 
-def explain_view(query: Query, events: pa.Table | None) -> dict[str, Any]:
+def explain_view(query: Query, events: pa.Table | None) -> Json:
     """A query in words, and as SVG where it can be drawn: the automaton of each query, then the plan of each."""
     explanation = query.explain(events)
     if not can_draw():
@@ -52,9 +51,7 @@ def explain_view(query: Query, events: pa.Table | None) -> dict[str, Any]:
     return {"text": _SOURCE_OF_PICTURE.sub("", str(explanation)), "svgs": explanation.svgs}
 
 
-def diagnose_view(
-    query: Query, events: pa.Table, spelt: Callable[[str], str], check: Callable[[], None]
-) -> dict[str, Any]:
+def diagnose_view(query: Query, events: pa.Table, spelt: Callable[[str], str], check: Callable[[], None]) -> Json:
     """Where runs end, and the nearest misses.
 
     spelt: a remedy in the words of the command line. check: raises if nobody waits for it any longer.
@@ -73,5 +70,5 @@ def diagnose_view(
         "tried": tried(diagnosis),
         "said": said_matches(diagnosis.matches, exact=diagnosis.exact),
     }
-    json: dict[str, Any] = plain({**shown, **of})
+    json: Json = plain({**shown, **of})
     return json

@@ -127,7 +127,7 @@ def parse_cell(cell: str, type_: pa.DataType) -> pa.Array:
     return pa.array([text]).cast(type_)
 
 
-def _with_times(value: Any, type_: pa.DataType) -> Any:
+def _with_times(value: object, type_: pa.DataType) -> object:
     """JSON has times as text."""
     if pa.types.is_struct(type_) and isinstance(value, dict):
         known = {field.name: field.type for field in type_}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -162,7 +162,7 @@ def _session(feed: Feed, time: str, plan: str, query: Query, table: pa.Table) ->
 
 
 def _speculating(ahead: object, time: str, query: Query, table: pa.Table) -> Rows:
-    left: list[Any] = []
+    left: list[Mapping[str, object]] = []
     for changes in list(speculating(query, table, time, random.Random(table.num_rows), ahead)):
         for change in changes:
             op = change.pop("op")

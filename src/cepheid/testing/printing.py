@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from cepheid.testing.cases import Case
 from cepheid.testing.headers import OPTIONS
@@ -45,7 +44,7 @@ def _lines(case: Case) -> Iterator[str]:
         yield from case.expected.lines
 
 
-def _option(value: Any) -> str:
+def _option(value: object) -> str:
     match value:
         case None:
             return "none"

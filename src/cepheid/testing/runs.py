@@ -13,7 +13,7 @@ from cepheid.errors import CepheidError, CepheidWarning
 from cepheid.testing.cases import Case
 from cepheid.testing.outcomes import Outcome, error_line, to_json
 
-Rows = Sequence[Mapping[str, Any]]
+Rows = Sequence[Mapping[str, object]]
 Matcher = Callable[[Query, pa.Table], Rows]
 """How a path matches a table: returns what `Query.match(events).to_pylist()` does."""
 
@@ -105,7 +105,7 @@ def _binding(value: Any) -> str:
     return str(value[_ROW])
 
 
-def _without_numbers(value: Any) -> Any:
+def _without_numbers(value: object) -> Any:
     if isinstance(value, Mapping):
         return {name: _without_numbers(item) for name, item in value.items() if name != _ROW}
     return [_without_numbers(item) for item in value] if isinstance(value, list) else value

@@ -176,7 +176,7 @@ def told(run: Callable[[], Rows]) -> Rows:
 
 def rows_of(dataframe: Any) -> Rows:
     """The rows of a Spark DataFrame as dicts."""
-    rows: list[Mapping[str, Any]] = dataframe.toArrow().to_pylist()
+    rows: list[Mapping[str, object]] = dataframe.toArrow().to_pylist()
     return rows
 
 

@@ -45,16 +45,16 @@ def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     return [_plain(value) for value in column.to_pylist()]
 
 
-def _structs(column: pa.StructArray) -> list[dict[str, Any] | None]:
+def _structs(column: pa.StructArray) -> list[dict[str, object] | None]:
     names = [field.name for field in column.type]
     rows = zip(*(values(child) for child in column.flatten()), strict=True) if names else ((),) * len(column)
     valid = column.is_valid().to_pylist()
     return [dict(zip(names, row, strict=True)) if there else None for row, there in zip(rows, valid, strict=True)]
 
 
-def _lists(column: pa.Array) -> list[list[Any] | None]:
+def _lists(column: pa.Array) -> list[list[object] | None]:
     flat, at = values(column.flatten()), 0
-    lists: list[list[Any] | None] = []
+    lists: list[list[object] | None] = []
     for length in pc.list_value_length(column).to_pylist():
         lists.append(None if length is None else flat[at : at + length])
         at += length or 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +60,6 @@ def no_matches(rules: RuleSet, options: SharedOptions, events: pa.Schema, templa
     return match_alone(options.query(rules.templates[template], {}), empty, FOR_GOOD)
 
 
-def _values(rules: RuleSet, some: Rules, number: int | None) -> dict[str, Any]:
+def _values(rules: RuleSet, some: Rules, number: int | None) -> dict[str, object]:
     place = 0 if number is None else int(np.flatnonzero(some.numbers == number)[0])
     return next(some.take(np.array([place])).values(rules.templates[some.template].parameters))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +85,7 @@ def _equal_rows(one: Rules, other: Rules) -> np.ndarray:
     return np.flatnonzero(equal)
 
 
-def _equal(first: pa.ChunkedArray, second: pa.ChunkedArray) -> Any:
+def _equal(first: pa.ChunkedArray, second: pa.ChunkedArray) -> np.ndarray:
     if pa.types.is_nested(first.type):
         return np.array([a == b for a, b in zip(first.to_pylist(), second.to_pylist(), strict=True)], bool)
     if isinstance(first.type, pa.DictionaryType):
@@ -95,7 +94,8 @@ def _equal(first: pa.ChunkedArray, second: pa.ChunkedArray) -> Any:
     same = pc.or_(same, pc.and_(first.is_null(), second.is_null()))
     if pa.types.is_floating(first.type):
         same = pc.or_(same, pc.and_(pc.is_nan(first), pc.is_nan(second)).fill_null(False))
-    return same.combine_chunks().to_numpy(zero_copy_only=False)
+    equal: np.ndarray = same.combine_chunks().to_numpy(zero_copy_only=False)
+    return equal
 
 
 def only(rules: RuleSet, numbers: np.ndarray) -> RuleSet:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ class _Part:
 
     hashes: np.ndarray
     first: int
-    order: Any
+    order: np.ndarray | None
 
     @classmethod
     def of(cls, hashes: np.ndarray, first: int) -> _Part:

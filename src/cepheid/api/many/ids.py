@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +30,7 @@ def as_ids(column: pa.Array | pa.ChunkedArray, name: str) -> pa.Array:
     raise UsageError(BAD_RULES, f"the ids in '{name}' are {column.type}, neither text nor whole numbers", remedy)
 
 
-def listed_ids(ids: Iterable[Any] | None, count: int, what: str) -> pa.Array:
+def listed_ids(ids: Iterable[object] | None, count: int, what: str) -> pa.Array:
     """Ids from a list; their positions where there is none."""
     if ids is None:
         return pa.array(range(count), pa.int64())

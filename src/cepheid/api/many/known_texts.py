@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 
 from cepheid.language.texts.known_drafts import KnownDrafts
@@ -23,7 +21,7 @@ class KnownTexts:
         self.drafts = KnownDrafts()
         self._sound: dict[pa.Schema | None, set[object]] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return KnownTexts, ()
 
     def sound(self, schema: Schema | None) -> set[object]:

@@ -137,13 +137,13 @@ class ManyMatches:
         one, places = some[0]
         return one.matches if len(places) == len(one.numbers) else _taken(one.matches, places)
 
-    def _numbers_of(self, id: object) -> Any:
+    def _numbers_of(self, id: object) -> np.ndarray:
         """The numbers of the rules of an id: one, unless it was removed and added again."""
         try:
             wanted = pa.scalar(id, self._rules.ids.type) if not isinstance(id, bool) else None
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             wanted = None
-        numbers: Any = (
+        numbers: np.ndarray | list[int] = (
             [] if wanted is None else np.flatnonzero(pc.equal(self._rules.ids, wanted).fill_null(False).to_numpy(False))
         )
         if not len(numbers):
@@ -163,7 +163,7 @@ class ManyMatches:
         raise UsageError("CEP616", message, "see what is wrong with it in queries.errors")
 
     @property
-    def outputs(self) -> Mapping[Any, ManyMatches]:
+    def outputs(self) -> Mapping[str | None, ManyMatches]:
         """The matches of each template by its name, which may have columns of their own."""
         return MatchesByTemplate(self)
 
@@ -248,7 +248,7 @@ class ManyMatches:
         return frame
 
 
-class MatchesByTemplate(Mapping[Any, ManyMatches]):
+class MatchesByTemplate(Mapping[str | None, ManyMatches]):
     """The matches of each template, by its name."""
 
     def __init__(self, matches: ManyMatches) -> None:
@@ -261,7 +261,7 @@ class MatchesByTemplate(Mapping[Any, ManyMatches]):
             raise KeyError(f"there is no template {name!r}: {remedy}")
         return self._matches.of_template(self._places[name])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[str | None]:
         return iter(self._places)
 
     def __len__(self) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 from cepheid.api.many.known_texts import KnownTexts
 from cepheid.api.options import read_functions, read_params, read_roles
@@ -24,11 +23,11 @@ class SharedOptions:
     """The parameters, functions and roles of columns that all queries share; and what texts were read so far."""
 
     params: Mapping[str, object]
-    functions: Mapping[str, Any]
+    functions: Mapping[str, Callable[..., object]]
     time: str = "ts"
     type: str | None = "type"
-    order_by: Any = ()
-    types: Any = None
+    order_by: str | Sequence[str] = ()
+    types: Mapping[str, Iterable[str]] | None = None
     unit: str = "ms"
     start: str | None = None
     known: KnownTexts = field(default_factory=KnownTexts, repr=False, compare=False)

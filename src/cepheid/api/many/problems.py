@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,7 @@ class Problems:
             self._found.setdefault(number, error)
 
     @contextmanager
-    def of(self, numbers: Any) -> Iterator[None]:
+    def of(self, numbers: list[int] | np.ndarray) -> Iterator[None]:
         """Whatever is wrong here is wrong with these rules."""
         try:
             yield

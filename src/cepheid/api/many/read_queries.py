@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +21,7 @@ from cepheid.language.texts.skeleton import cut
 from cepheid.language.texts.template import ReadTexts, WrongTexts, read_cut
 
 
-def read_template(name: Any, source: object, options: SharedOptions) -> Template:
+def read_template(name: str | None, source: object, options: SharedOptions) -> Template:
     """A template: its own errors, such as those of the text, are raised at once."""
     try:
         if isinstance(source, Query):
@@ -36,7 +35,7 @@ def read_template(name: Any, source: object, options: SharedOptions) -> Template
         raise type(error)(error.code, told, error.remedy, error.span) from None
 
 
-def read_templates(source: Any, options: SharedOptions) -> list[Template]:
+def read_templates(source: object, options: SharedOptions) -> list[Template]:
     """One template without a name, or several with names."""
     if not isinstance(source, Mapping):
         return [read_template(None, source, options)]
@@ -52,7 +51,7 @@ def is_list(source: object) -> bool:
     return isinstance(source, Iterable) and not one
 
 
-def with_roles_of(source: Any, options: SharedOptions) -> SharedOptions:
+def with_roles_of(source: object, options: SharedOptions) -> SharedOptions:
     """The roles that the first `Query` has, where none are given."""
     if options.roles != SharedOptions({}, {}).roles:
         return options
@@ -62,7 +61,7 @@ def with_roles_of(source: Any, options: SharedOptions) -> SharedOptions:
 
 
 def read_list(
-    queries: Sequence[Any],
+    queries: Sequence[object],
     ids: pa.Array,
     options: SharedOptions,
     *,
@@ -75,7 +74,7 @@ def read_list(
     texts = np.array([k for k, one in enumerate(queries) if isinstance(one, str)], np.int64)
     parts = list(_texts([queries[k] for k in texts], texts, ids, options, problems, report))
     parts += _objects(queries, ids, options, problems, report)
-    merged: dict[Any, int] = {}
+    merged: dict[object, int] = {}
     templates: list[Template] = []
     rules: list[Rules] = []
     for template, own in parts:
@@ -159,7 +158,7 @@ def _error_of(text: str, options: SharedOptions, known: CepheidError) -> Cepheid
 
 
 def _objects(
-    queries: Sequence[Any],
+    queries: Sequence[object],
     ids: pa.Array,
     options: SharedOptions,
     problems: Problems,

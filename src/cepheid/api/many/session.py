@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -277,7 +277,7 @@ class ManySession:
         places, numbers = self._index.find(ids, known)
         return np.unique(places[self._lives.until[numbers] > (ALWAYS if since is None else since)])
 
-    def remove(self, ids: Any, *, at: object = None) -> None:
+    def remove(self, ids: Iterable[object] | int, *, at: object = None) -> None:
         """Rules give the matches that end at or before `at`, and whose absences were decided by then.
 
         ids: of the rules, or the id of one. `at`: by default the greatest time so far, or the watermark.
@@ -316,7 +316,7 @@ class ManySession:
         if len(more.ids):
             self._add(more, Problems(more.ids, collect=self._queries.collects, what=self._problems.what), at)
 
-    def _alive_numbers(self, ids: Iterable[Any], at: int | None) -> Any:
+    def _alive_numbers(self, ids: Iterable[object], at: int | None) -> np.ndarray:
         """The numbers of rules that are not over at a time, by their ids."""
         known = self._rules.ids
         try:
@@ -440,7 +440,7 @@ class ManySession:
         flat = FlatSink()
         return to_bytes(self.save(flat), flat)
 
-    def save(self, flat: Sink, known: int = 0) -> dict[str, Any]:
+    def save(self, flat: Sink, known: int = 0) -> Json:
         """The state for a header; its parts go into a sink. known: so many rules are not written."""
         header: Json = {
             "many": {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
 
 import pyarrow as pa
 
@@ -27,7 +26,7 @@ def mark_of(template: Template, roles: Roles) -> str:
     return sha256(repr(facts).encode()).hexdigest()
 
 
-def write_rule_set(rules: RuleSet, sink: Sink) -> dict[str, Any]:
+def write_rule_set(rules: RuleSet, sink: Sink) -> Json:
     """The rules, for a header; tables go into a sink."""
     return {
         "templates": [

@@ -11,29 +11,47 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any, Protocol, TypeAlias
 
 from cepheid.kernel.code import nodes as n
 from cepheid.kernel.code.build import Code
 from cepheid.kernel.code.fold import all_of, any_of, choose, negate
 from cepheid.kernel.code.types import BOOL, FLOAT64, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64, Scalar
 
+
+class Integers(Protocol):
+    """An array, or a list in its place."""
+
+    def __getitem__(self, place: int, /) -> int: ...
+    def __setitem__(self, place: int, value: int, /) -> None: ...
+    def __len__(self) -> int: ...
+
+
+class Reals(Protocol):
+    """An array, or a list in its place."""
+
+    def __getitem__(self, place: int, /) -> float: ...
+    def __setitem__(self, place: int, value: float, /) -> None: ...
+    def __len__(self) -> int: ...
+
+
 # The types of parameters, as a checker of types sees them.
 Int64: TypeAlias = int
 Int32: TypeAlias = int
 UInt32: TypeAlias = int
 Real64: TypeAlias = float
-Real64s: TypeAlias = Any
+Real64s: TypeAlias = Reals
 Key: TypeAlias = Any
 Keys: TypeAlias = Any
-Int64s: TypeAlias = Any
-Int32s: TypeAlias = Any
-Int16s: TypeAlias = Any
-UInt32s: TypeAlias = Any
-UInt16s: TypeAlias = Any
-UInt8s: TypeAlias = Any
-Bool: TypeAlias = Any
+Int64s: TypeAlias = Integers
+Int32s: TypeAlias = Integers
+Int16s: TypeAlias = Integers
+UInt32s: TypeAlias = Integers
+UInt16s: TypeAlias = Integers
+UInt8s: TypeAlias = Integers
+Bool: TypeAlias = bool
 
 NAMES = {
     "Int64": INT64,
@@ -69,7 +87,7 @@ _OPERATORS: Mapping[type[ast.AST], str] = {
 Value = n.Expr | n.Number
 
 
-def read_function(function: Callable[..., Any], arguments: Sequence[Scalar], name: str) -> n.Function:
+def read_function(function: FunctionType, arguments: Sequence[Scalar], name: str) -> n.Function:
     """A function for arguments of some types (of arrays: those of their elements)."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     head = tree.body[0]
@@ -77,7 +95,7 @@ def read_function(function: Callable[..., Any], arguments: Sequence[Scalar], nam
     return _FunctionReader(head, function.__globals__, arguments, name).function()
 
 
-def declared_types(function: Callable[..., Any]) -> tuple[Scalar, ...]:
+def declared_types(function: FunctionType) -> tuple[Scalar, ...]:
     """The types that a function says that its arguments have (of arrays: those of their elements)."""
     words = [word for name, word in function.__annotations__.items() if name != "return"]
     return tuple(
@@ -85,7 +103,7 @@ def declared_types(function: Callable[..., Any]) -> tuple[Scalar, ...]:
     )
 
 
-def _fields(word: str, names: Mapping[str, Any]) -> dict[str, str]:
+def _fields(word: str, names: Mapping[str, object]) -> dict[str, str]:
     """The arrays of a record by the names of its fields; another parameter is its own only field, without a name."""
     record = names.get(word)
     if not isinstance(record, type) or not issubclass(record, tuple):
@@ -93,7 +111,7 @@ def _fields(word: str, names: Mapping[str, Any]) -> dict[str, str]:
     return {field: str(getattr(type_, "__forward_arg__", type_)) for field, type_ in record.__annotations__.items()}
 
 
-def result_type(function: Callable[..., Any]) -> Scalar:
+def result_type(function: FunctionType) -> Scalar:
     """What a function says that it returns."""
     return NAMES.get(str(function.__annotations__["return"]), UINT64)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
 
 from cepheid.kernel.arguments import CELLS
 from cepheid.kernel.code import nodes as n
@@ -248,7 +247,7 @@ def of_group(stacks: Sequence[StackLayout], pick: Callable[[Iterable[int]], int]
     return [one for one in stacks if one.stack.group == group]
 
 
-def variables_in(tree: Any) -> Iterator[n.Local | n.Array]:
+def variables_in(tree: Hashable) -> Iterator[n.Local | n.Array]:
     """All variables and arrays of a tree, each as often as it is there."""
     waiting = [tree]
     while waiting:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -57,7 +56,7 @@ class MatchBuffers:
         if not count:
             return
         found: list[np.ndarray] = [np.asarray(array[:count], np.uint32) for array in self.arrays]
-        whole: tuple[Any, ...] = ()
+        whole: tuple[np.ndarray, ...] = ()
         if 2 * count > self.room:  # the arrays go with the matches
             whole, self.arrays = tuple(self.arrays), []
         elif self.native:

@@ -49,7 +49,7 @@ class ScanState:
         self.period = period
         self.native = native
         self.partitions = 0
-        self.ahead: Any = (
+        self.ahead: np.ndarray | None = (
             None  # of each partition: up to which time its events are known, where that is further than all
         )
         least = 16_384 if native else 256
@@ -58,7 +58,7 @@ class ScanState:
         self.pool_room = {pool.name: 1024 if native else 64 for pool in kernel.pools}
         self.cells: Array = longer(None, "int64", kernel.cells, 0, native=native)
         self.arrays: dict[str, Array] = {}
-        self._fitted: tuple[Any, ...] = ()  # for what the arrays were made
+        self._fitted: tuple[object, ...] = ()  # for what the arrays were made
         self._partition_room = 0
         self._names = [wanted.array.name for wanted in kernel.state]
         self._pins = Pins()
@@ -218,7 +218,7 @@ class ScanState:
             array[: len(kept)] = [array[k] for k in sorted(kept)]
         self.cells[MATCHES] = len(kept)
 
-    def _ends(self) -> Any:
+    def _ends(self) -> np.ndarray:
         """The event that ends each match which was not taken, by its id."""
         words = np.array(self.arrays["match_word"][: self.matches], np.int64)
         inside = words < 0
@@ -350,7 +350,7 @@ class ScanState:
         if self.kernel.valued:
             return
         s, nodes = self.arrays, self.nodes
-        limits: Any = np.full(nodes, FREE, np.int64)
+        limits: Array = np.full(nodes, FREE, np.int64)
         starts = np.asarray(s["node_start"])
         for array, pool in self._roots():
             entries = np.asarray(array)
@@ -365,11 +365,11 @@ class ScanState:
         if len(ends):
             lows = np.asarray(s["match_low"][: self.matches], np.int64)[ends != NIL]
             np.minimum.at(limits, ends[ends != NIL], lows)
-        number: Any = np.zeros(nodes, np.uint32)
+        number: Array = np.zeros(nodes, np.uint32)
         if not self.native:
             limits, number = limits.tolist(), number.tolist()
 
-        def run(name: str, *arguments: Any) -> int:
+        def run(name: str, *arguments: Array) -> int:
             return int(library_function(name, native=self.native)(*arguments))
 
         kept = run("mark_nodes", nodes, s["node_next"], s["node_other"], s["node_start"], limits, number)
@@ -517,7 +517,7 @@ class ScanState:
 
     # Snapshots.
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[Json, list[np.ndarray]]:
         """The arrays as they are, once nodes have been collected."""
         names, arrays = ["cells"], [np.asarray(self.cells, np.int64)]
         for wanted in self.kernel.state:

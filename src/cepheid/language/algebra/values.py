@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lark import Token
+from lark import Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 
 from cepheid.errors import CepheidError, ParseError, nearest
@@ -74,7 +74,7 @@ class ValueReader:
         scanner.position = self.stop
         return self._built(tree)
 
-    def _built(self, tree: Any) -> Expression:
+    def _built(self, tree: Tree[Token]) -> Expression:
         try:
             value: Expression = ExpressionBuilder(self.scanner.text).transform(tree)
         except VisitError as error:

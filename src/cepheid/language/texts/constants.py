@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +21,7 @@ from cepheid.pattern.expressions.durations import NANOSECONDS, UNITS
 from cepheid.pattern.expressions.nodes import Literal
 from cepheid.pattern.expressions.timestamps import read_timestamp
 from cepheid.pattern.expressions.types import Kind, Type
+from cepheid.values.value import Value
 
 _SIGNS = re.compile(r"[-\s(]*")
 _CLOSED = re.compile(r"[\s)]*")
@@ -101,7 +101,7 @@ class TextConstants:
         texts = (text_of(c) if q else None for c, q in zip(self.written, quoted.tolist(), strict=True))
         return pa.array(texts, pa.string())
 
-    def _as(self, dtype: Any, read: Any, *spellings: Spelling) -> np.ndarray:
+    def _as(self, dtype: type[np.generic], read: Callable[[str], object], *spellings: Spelling) -> np.ndarray:
         values = np.zeros(len(self.written), dtype)
         places = np.flatnonzero(np.isin(self.spellings, spellings))
         values[places] = [read(self.written[place]) for place in places.tolist()]
@@ -149,7 +149,7 @@ def _kind(type_: Type) -> str:
 def as_array(literals: Sequence[Literal]) -> pa.Array:
     """Constants of one kind as a column, in the finest of their units."""
     type_ = literals[0].type.arrow
-    values: list[Any] = [literal.value for literal in literals]
+    values: list[Value] = [literal.value for literal in literals]
     if pa.types.is_timestamp(type_) or pa.types.is_duration(type_):
         fine = any(literal.type.arrow.unit == "ns" for literal in literals)
         zone = (type_.tz,) if pa.types.is_timestamp(type_) else ()

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -142,7 +141,7 @@ class Framed:
 
     def conditions(self) -> list[list[tuple[int, np.ndarray]]]:
         """For each frame its conjuncts, each with the rows that it has in texts of that frame."""
-        rows: list[list[tuple[int, Any]]] = [[] for _ in self.frames]
+        rows: list[list[tuple[int, np.ndarray]]] = [[] for _ in self.frames]
         for number, conjunct in enumerate(self.conjuncts):
             frames = self.frame[conjunct.texts]
             for frame in np.unique(frames).tolist():
@@ -329,19 +328,21 @@ class _Conditions:
         """For each frame the numbers of its texts."""
         return groups(self.frame_of_skeleton[self.cut_texts.skeleton], len(self.frames))
 
-    def frame_codes(self, frame: int, texts: np.ndarray) -> Any:
+    def frame_codes(self, frame: int, texts: np.ndarray) -> np.ndarray:
         """The constants of a frame itself: a row for each text."""
         skeletons, row = np.unique(self.cut_texts.skeleton[texts], return_inverse=True)
         constants = np.array([self.own_constants[skeleton] for skeleton in skeletons.tolist()], np.int64)
-        return self.cut_texts.codes[self.cut_texts.first[texts][:, None] + constants[row]]
+        codes: np.ndarray = self.cut_texts.codes[self.cut_texts.first[texts][:, None] + constants[row]]
+        return codes
 
     def by_key(self) -> list[tuple[_Key, np.ndarray]]:
         """For each conjunct the places where it stands."""
         return list(zip(self.keys, groups(self.key, len(self.keys)), strict=True))
 
-    def codes_at(self, key: _Key, places: np.ndarray) -> Any:
+    def codes_at(self, key: _Key, places: np.ndarray) -> np.ndarray:
         """The constants of a conjunct: a row for each place."""
-        return self.cut_texts.codes[self.constant[places][:, None] + np.arange(key.text.count(HOLE))]
+        codes: np.ndarray = self.cut_texts.codes[self.constant[places][:, None] + np.arange(key.text.count(HOLE))]
+        return codes
 
     def written(self, key: _Key, place: int) -> str:
         """A conjunct at a place, with its constants."""

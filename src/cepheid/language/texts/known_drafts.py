@@ -33,7 +33,7 @@ class KnownDrafts:
         self.sound: set[str] = set()
         """The keys of conditions in texts that were read as a whole too, and found to be the same."""
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return KnownDrafts, ()
 
     def draft(self, key: tuple[object, ...], constants: Sequence[str], make: Callable[[], TextDraft]) -> TextDraft:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 
@@ -61,11 +60,12 @@ class Cut:
     codes: np.ndarray
     first: np.ndarray
 
-    def codes_of(self, texts: np.ndarray) -> Any:
+    def codes_of(self, texts: np.ndarray) -> np.ndarray:
         """The constants of texts of one skeleton: a row for each text."""
         starts = self.first[texts]
         count = self.first[texts[0] + 1] - starts[0]
-        return self.codes[starts[:, None] + np.arange(count)]
+        codes: np.ndarray = self.codes[starts[:, None] + np.arange(count)]
+        return codes
 
     def by_skeleton(self) -> list[np.ndarray]:
         """For each skeleton the numbers of its texts, ascending."""
@@ -80,7 +80,7 @@ def groups(numbers: np.ndarray, count: int) -> list[np.ndarray]:
     return np.split(order, ends[:-1]) if count else []
 
 
-class _Numbers(dict[Any, int]):
+class _Numbers(dict[str, int]):
     """Numbers things in the order in which they are first asked for."""
 
     def __missing__(self, key: str) -> int:

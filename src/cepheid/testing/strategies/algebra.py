@@ -34,7 +34,7 @@ NUMBERS = ("int", "float")
 @st.composite
 def lasting_streams(draw: st.DrawFn, *, max_size: int = 8, lasting: bool = True, distinct: bool = False) -> pa.Table:
     """Events with ties, overlaps, NULLs and equal rows, in no order. distinct: no two of one time; all are points."""
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     times = draw(st.lists(st.integers(0, 10), max_size=max_size, unique=distinct))
     for end in times:
         if rows and not distinct and draw(st.integers(0, 7)) == 0:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cepheid.testing.strategies.schemas import PLAIN
 from cepheid.testing.strategies.streams import rows, streams
 
-_ODD: list[Any] = [
+_ODD: list[object] = [
     *(None, True, 0, -1, 2**63, 2**64, 10**400, 0.5, math.nan, math.inf, Decimal("NaN"), Decimal("1e-30"), 2 + 3j),
     *("", "A", "\ud800", "\x00", "9" * 5000, b"", b"\xff", bytearray(b"a"), memoryview(b"a")),
     *((), [], {}, set(), frozenset({1}), [[]], [None], [1, "a"], {"a": 1}, {1: 2}, {"": 0}, range(3), slice(1)),
@@ -23,13 +23,13 @@ _ODD: list[Any] = [
 ]
 
 
-def odd_values() -> st.SearchStrategy[Any]:
+def odd_values() -> st.SearchStrategy[object]:
     """Python values of all kinds, most of them wrong as events or options."""
     return st.sampled_from(_ODD)
 
 
 @st.composite
-def odd_rows(draw: st.DrawFn) -> Any:
+def odd_rows(draw: st.DrawFn) -> object:
     """An event with some values, keys or columns that are wrong."""
     row: dict[Any, Any] = draw(rows(PLAIN))
     for _ in range(draw(st.integers(1, 2))):
@@ -49,7 +49,7 @@ def odd_rows(draw: st.DrawFn) -> Any:
     return row
 
 
-def _is_hashable(value: Any) -> bool:
+def _is_hashable(value: object) -> bool:
     try:
         hash(value)
     except TypeError:
@@ -58,7 +58,7 @@ def _is_hashable(value: Any) -> bool:
 
 
 @st.composite
-def odd_events(draw: st.DrawFn) -> Any:
+def odd_events(draw: st.DrawFn) -> object:
     """Not a stream; or a list, a generator or a table with something wrong in it."""
     if draw(st.integers(0, 4)) == 4:
         return draw(odd_values())
@@ -114,7 +114,7 @@ def odd_tables(draw: st.DrawFn) -> pa.Table:
 
 
 @st.composite
-def odd_options(draw: st.DrawFn) -> dict[str, Any]:
+def odd_options(draw: st.DrawFn) -> dict[str, object]:
     """Options of `cepheid.Query`, one or two of them wrong."""
     names = st.sampled_from(["params", "functions", "time", "type", "order_by", "types", "unit"])
     return {
@@ -123,7 +123,7 @@ def odd_options(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-def _option(name: str) -> st.SearchStrategy[Any]:
+def _option(name: str) -> st.SearchStrategy[object]:
     """Options of the right form with wrong contents."""
     keys = st.sampled_from(["A", "x", "T", "", "Limit", "Few", "Same", "count", "upper"]) | odd_values().filter(
         _is_hashable

@@ -85,7 +85,7 @@ class GeneratedQuery:
         return replace(self, program=Program((replace(self.tree, **changes),)))
 
 
-OPTIONS: Mapping[str, Any] = {
+OPTIONS: Mapping[str, object] = {
     "params": {name: value for name, (_, value) in {**PARAMETERS, **SETS}.items()},
     "functions": FUNCTIONS,
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 from hypothesis import strategies as st
 
@@ -34,7 +32,7 @@ def _likely(draw: st.DrawFn, schema: pa.Schema, pattern: PatternTree) -> pa.Tabl
     """Events of the pattern's types in its order: without them most queries would match nothing."""
     first = draw(rows(schema))
     time = draw(st.integers(0, 2))
-    events: list[dict[str, Any]] = []
+    events: list[dict[str, object]] = []
     for event in [node for node in walk(pattern) if isinstance(node, EventPattern)]:
         row = {**(first if draw(st.booleans()) else draw(rows(schema))), KEY: first[KEY]}
         time = min(time + draw(st.integers(0, 2)), LONGEST)

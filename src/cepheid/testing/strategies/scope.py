@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
 
@@ -31,12 +30,12 @@ Part = tuple[str | int, ...]
 """A column and the way to a value inside of it."""
 
 
-def same(value: Any) -> Any:
+def same(value: object) -> object:
     """The user-defined function of the generated queries: returns its argument."""
     return value
 
 
-PARAMETERS: Mapping[str, tuple[Sort, Any]] = {
+PARAMETERS: Mapping[str, tuple[Sort, object]] = {
     "Limit": (Sort.INT, 2),
     "Ratio": (Sort.FLOAT, 0.5),
     "Price": (Sort.DECIMAL, Decimal("1.25")),
@@ -48,19 +47,19 @@ PARAMETERS: Mapping[str, tuple[Sort, Any]] = {
 }
 """Values that the generated queries are made with, by name."""
 
-SETS: Mapping[str, tuple[Sort, Any]] = {
+SETS: Mapping[str, tuple[Sort, object]] = {
     "Few": (Sort.INT, [1, 2]),
     "Hi-Tech": (Sort.STRING, {"a", "ab"}),
     "Days": (Sort.DATE, (DAY,)),
 }
 
 
-def latest(state: Any, value: Any) -> Any:
+def latest(state: object, value: object) -> object:
     """The step of the user-defined aggregate of the generated queries: keeps the value."""
     return value
 
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"Same": same, "Latest": Aggregate(None, latest)}
+FUNCTIONS: Mapping[str, Callable[..., object]] = {"Same": same, "Latest": Aggregate(None, latest)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, timedelta
-from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ LONGEST = 12
 """Times are within this many ticks, so that shorter windows matter."""
 
 
-def moment(arrow: pa.DataType, ticks: int) -> Any:
+def moment(arrow: pa.DataType, ticks: int) -> object:
     """A value of a time column, the given number of ticks after the first possible one."""
     match sort_of(arrow):
         case Sort.INT:
@@ -39,9 +38,9 @@ def kinds(event_types: Sequence[str]) -> st.SearchStrategy[str]:
 
 
 @st.composite
-def rows(draw: st.DrawFn, schema: pa.Schema, event_types: Sequence[str] = EVENT_TYPES) -> dict[str, Any]:
+def rows(draw: st.DrawFn, schema: pa.Schema, event_types: Sequence[str] = EVENT_TYPES) -> dict[str, object]:
     """An event as a dict. Attributes are NULL now and then, and so is the type, rarely."""
-    row: dict[str, Any] = {}
+    row: dict[str, object] = {}
     for field in schema:
         if field.name == TIME:
             row[TIME] = moment(field.type, draw(st.integers(0, LONGEST)))
@@ -64,7 +63,7 @@ def streams(
     max_size: int = 8,
 ) -> pa.Table:
     """Tables of events in no order: with ties, equal rows and NULLs, or empty."""
-    events: list[dict[str, Any]] = []
+    events: list[dict[str, object]] = []
     # Left to itself Hypothesis prefers streams that are too short for a match.
     for _ in range(draw(st.integers(min_size, max_size) | st.integers((min_size + max_size) // 2, max_size))):
         again = draw(st.integers(0, 7)) if events else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TypeVar
 
 from hypothesis import strategies as st
 
@@ -33,7 +33,10 @@ _INDEXES = (
 )
 
 
-def _some(items: st.SearchStrategy[Any], least: int = 1, most: int = 3) -> st.SearchStrategy[tuple[Any, ...]]:
+Item = TypeVar("Item")
+
+
+def _some(items: st.SearchStrategy[Item], least: int = 1, most: int = 3) -> st.SearchStrategy[tuple[Item, ...]]:
     return st.lists(items, min_size=least, max_size=most).map(tuple)
 
 
@@ -195,7 +198,7 @@ def _items() -> st.SearchStrategy[tuple[algebra.Item, ...]]:
     return _some(st.builds(algebra.Item, names(), _values()), 1, 2)
 
 
-OPERATORS: Mapping[type[algebra.Operator], Callable[[], st.SearchStrategy[Any]]] = {
+OPERATORS: Mapping[type[algebra.Operator], Callable[[], st.SearchStrategy[algebra.Operator]]] = {
     algebra.Select: lambda: st.builds(algebra.Select, _values()),
     algebra.Project: lambda: st.builds(algebra.Project, _some(_attributes(), 0)),
     algebra.Rename: lambda: st.builds(algebra.Rename, _changes()),

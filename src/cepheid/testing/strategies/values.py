@@ -6,7 +6,6 @@ import math
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -20,7 +19,7 @@ _FLOATS = [0.0, 1.0, 2.0, 0.5, -1.5, -0.0, math.nan, math.inf, -math.inf, 1e308,
 
 
 @cache
-def values(arrow: pa.DataType) -> st.SearchStrategy[Any]:
+def values(arrow: pa.DataType) -> st.SearchStrategy[object]:
     """Values of an Arrow type, without NULL.
 
     Small ones are frequent: tests need equal values, ties and neighbours.
@@ -37,7 +36,7 @@ def values(arrow: pa.DataType) -> st.SearchStrategy[Any]:
     return _single(arrow)
 
 
-def _single(arrow: pa.DataType) -> st.SearchStrategy[Any]:
+def _single(arrow: pa.DataType) -> st.SearchStrategy[object]:
     match from_arrow(arrow).kind:
         case Kind.INT:
             return _integers(arrow)
