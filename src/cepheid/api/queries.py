@@ -238,7 +238,7 @@ class Queries:
                 found = stream.advance(None)
         return ManyMatches(known.rules, found, partial(no_matches, known.rules, self._options, table.schema))
 
-    def explain(self, events: object = None, **options: Any) -> Explanation:
+    def explain(self, events: object = None, **options: object) -> Explanation:
         """The templates and their rules; with events or their schema, also what rules share and how they are found.
 
         It also says which rules are not in the shared tables, and why. A Spark DataFrame: how its events would be

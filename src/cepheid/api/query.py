@@ -352,8 +352,9 @@ class Query:
         in it, so that each is given at once and never taken back.
         trace: how many of the last events are kept for `session.trace()`; a snapshot does not have them.
         """
-        told: dict[str, Any] = {"speculate": speculate, "op": op, "sequence": sequence, "trace": trace}
-        return open_session(self, engine, plan, lateness, late, **told)
+        return open_session(
+            self, engine, plan, lateness, late, speculate=speculate, op=op, sequence=sequence, trace=trace
+        )
 
     def change_session(
         self,
@@ -368,8 +369,7 @@ class Query:
         trace: int | None = None,
     ) -> ChangeSession:
         """Like `session`, of a query that goes over no gap in `sequence` itself."""
-        told: dict[str, Any] = {"op": op, "sequence": sequence, "trace": trace}
-        return open_change_session(self, engine, plan, lateness, late, speculate, **told)
+        return open_change_session(self, engine, plan, lateness, late, speculate, op=op, sequence=sequence, trace=trace)
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto", trace: int | None = None) -> Session:
         """A session that continues from a snapshot.
@@ -409,7 +409,7 @@ class Query:
         read = make_schema(readable_schema(events), self._compiled.roles)
         return self._compiled.bind(read)[-1].match_schema()
 
-    def explain(self, events: object = None, *, plan: str = "auto", **options: Any) -> Explanation:
+    def explain(self, events: object = None, *, plan: str = "auto", **options: object) -> Explanation:
         """The query with all defaults written out, its components, and where each predicate is tested.
 
         With the schema of the events, also how the query runs; `.sources` has the generated source of each query. With

@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from cepheid import builder
 from cepheid.builder.algebra import Step, Stream
@@ -36,6 +36,7 @@ _NUMBERS = (int, float, timedelta, date)
 _WITH_PARTS = (Column, Events, Stream)
 _OPERANDS = (Column, Pattern, Stream)
 _Operation = Callable[[Any, Any], object]
+Made = TypeVar("Made")
 _OPERATORS: dict[type[ast.operator], _Operation] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -325,7 +326,7 @@ class ExpressionReader:
             return MadeQuery(argument)
         raise self.refused(node, "this is not a query", "pass a pattern of the builder: cep.Query(cep.seq(…))")
 
-    def _done(self, node: ast.AST, act: Callable[[], Any]) -> Any:
+    def _done(self, node: ast.AST, act: Callable[[], Made]) -> Made:
         """What a part of the builder makes; what it complains of has a place."""
         try:
             made = act()

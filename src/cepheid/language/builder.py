@@ -78,7 +78,7 @@ class QueryBuilder(AutomatonBuilder):
         pattern = AutomatonPattern(start, tuple(finals), tuple(slots), tuple(arcs), span=self.span(meta))
         return self.with_clauses(meta, source, pattern, clauses)
 
-    def with_clauses(self, meta: Meta, source: Any, pattern: PatternTree, clauses: list[Any]) -> QueryTree:
+    def with_clauses(self, meta: Meta, source: Any, pattern: PatternTree, clauses: list[Clause]) -> QueryTree:
         """A query of its FROM, its pattern and its clauses."""
         streams, sees = source or ((), None)
         clauses_read: dict[str, Any] = {}

@@ -15,7 +15,7 @@ _ABSENT = object()
 COUNTERS = ("events", "runs", "state_bytes", "matches", "withdrawn", "late", "refused")
 
 
-def metrics(progress: Any) -> dict[str, int]:
+def metrics(progress: object) -> dict[str, int]:
     """Return the metrics of one micro-batch from `query.lastProgress`, or from the event of a StreamingQueryListener.
 
     events: how many events the micro-batch took in. matches: how many matches it returned.
@@ -32,7 +32,7 @@ def metrics(progress: Any) -> dict[str, int]:
     return totals
 
 
-def _observed(progress: Any) -> Iterator[Mapping[str, Any]]:
+def _observed(progress: object) -> Iterator[Mapping[str, Any]]:
     """Yield the counters of each query in a stream."""
     if progress is None:
         remedy = "wait until query.lastProgress is not None, or read the event of a StreamingQueryListener"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -55,7 +54,7 @@ def make_app(source: EventSource, token: str, port: int, jobs: Jobs | None = Non
     """The server of a source, for those who have the token. jobs: where its work is kept, for whoever ends it."""
     jobs = Jobs() if jobs is None else jobs
     studio = _Studio(source, jobs)
-    asked: dict[str, Callable[[PageRequest], Any]] = {
+    asked: dict[str, Callable[[PageRequest], object]] = {
         "check": studio.check,
         "complete": studio.complete,
         "constants": studio.constants,
@@ -124,14 +123,14 @@ class _Studio:
     def check(self, asked: PageRequest) -> dict[str, list[Json]]:
         return check(self._source, asked.written, self._reading.table)
 
-    def complete(self, asked: PageRequest) -> Any:
+    def complete(self, asked: PageRequest) -> Json:
         complete = complete_python if asked.written.form == "python" else complete_text
         return asdict(complete(asked.written.text, asked.at, self.facts()))
 
     def constants(self, asked: PageRequest) -> dict[str, list[Json]]:
         return {"constants": [asdict(number) for number in constants(asked.written.program, self.facts())]}
 
-    def python(self, asked: PageRequest) -> Any:
+    def python(self, asked: PageRequest) -> dict[str, str]:
         return {"python": print_python(asked.written.program)}
 
     def text(self, asked: PageRequest) -> dict[str, str]:
@@ -146,7 +145,9 @@ class _Studio:
     def diagnose(self, asked: PageRequest, ticket: Ticket) -> None:
         running.diagnose(self._reading, asked.written, ticket)
 
-    def streaming(self, kind: str, work: Callable[[PageRequest, Ticket], None]) -> Callable[[Request], Any]:
+    def streaming(
+        self, kind: str, work: Callable[[PageRequest, Ticket], None]
+    ) -> Callable[[Request], Awaitable[Response]]:
         async def stream(request: Request) -> Response:
             asked = await _asked(request)
             if isinstance(asked, Response):
@@ -158,7 +159,7 @@ class _Studio:
 
         return stream
 
-    def answering(self, answer: Callable[[PageRequest], Any]) -> Callable[[Request], Any]:
+    def answering(self, answer: Callable[[PageRequest], object]) -> Callable[[Request], Awaitable[Response]]:
         async def respond(request: Request) -> Response:
             asked = await _asked(request)
             if isinstance(asked, Response):
@@ -171,7 +172,7 @@ class _Studio:
         return respond
 
 
-def _later(answer: Callable[[], Json]) -> Callable[[Request], Any]:
+def _later(answer: Callable[[], Json]) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         return _json(await run_in_threadpool(answer))
 
@@ -194,7 +195,7 @@ async def _asked(request: Request) -> PageRequest | Response:
         return PlainTextResponse('pass {"text": …}\n', status_code=400)
 
 
-def _read_asked(request: Any) -> PageRequest:
+def _read_asked(request: Json) -> PageRequest:
     text, form, at = request["text"], request.get("form", "text"), request.get("at", 0)
     page, sample, timeline = request.get("page", ""), request.get("sample", True), request.get("timeline", True)
     right = isinstance(text, str) and form in FORMS and isinstance(at, int) and at >= 0

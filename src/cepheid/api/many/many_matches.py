@@ -114,7 +114,7 @@ class ManyMatches:
         parts, places, numbers = self._order
         for begin in range(0, len(parts), _CHUNK):
             some = slice(begin, begin + _CHUNK)
-            rows: list[dict[str, Any]] = [{}] * len(parts[some])
+            rows: list[dict[str, object]] = [{}] * len(parts[some])
             for part in np.unique(parts[some]):
                 mine = np.flatnonzero(parts[some] == part)
                 matches = _taken(self._found[part].matches, places[some][mine])

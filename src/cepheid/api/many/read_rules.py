@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -101,13 +100,15 @@ def with_parameters(template: Template, columns: Sequence[str], besides: Sequenc
     return Template(template.name, template.program, own, template.params, template.functions)
 
 
-def _places(templates: Sequence[Template], rules: pa.Table, problems: Problems) -> Any:
+def _places(templates: Sequence[Template], rules: pa.Table, problems: Problems) -> np.ndarray:
     """Of which template each rule is; -1 where there is none of that name."""
     column = rules.column(TEMPLATE).combine_chunks()
     if isinstance(column.type, pa.DictionaryType):
         column = column.dictionary_decode()
     names = pa.array([str(template.name) for template in templates], pa.string())
-    places = pc.index_in(column.cast(pa.string()), names).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    places: np.ndarray = (
+        pc.index_in(column.cast(pa.string()), names).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    )
     for value in pc.unique(column.filter(from_numpy(places < 0))).to_pylist():
         same = column.is_null() if value is None else pc.equal(column, value)
         wrong = np.flatnonzero(same.fill_null(False).to_numpy(zero_copy_only=False))

@@ -270,11 +270,12 @@ class ScanState:
         self.cells[MATCHES] += len(over)
         self._free(pool, set(over.tolist()))
 
-    def _lows(self, pool: Pool, entries: np.ndarray) -> Any:
+    def _lows(self, pool: Pool, entries: np.ndarray) -> np.ndarray:
         """The oldest starts that are in one window with the ends of matches that wait."""
         if self.window is None:
             return np.zeros(len(entries), np.int64)
-        return np.asarray(self.arrays[pool.array(ENDED)], np.int64)[entries] - self.window + 1
+        ends: np.ndarray = np.asarray(self.arrays[pool.array(ENDED)], np.int64)[entries]
+        return ends - self.window + 1
 
     def _free(self, pool: Pool, gone: set[int]) -> None:
         """Some entries of a pool are no longer needed."""
@@ -332,12 +333,13 @@ class ScanState:
         """A time, or those that some partitions have reached where these are later."""
         return time if self.ahead is None else np.maximum(min(max(time, -FAR), FAR), self.ahead[partitions])
 
-    def _oldest(self, clock: Any, partitions: np.ndarray) -> Any:
+    def _oldest(self, clock: Any, partitions: np.ndarray) -> np.ndarray:
         """The oldest start that is still in the window, for some partitions. clock: one time, or one per partition."""
         if self.window is None:
             return np.zeros(len(partitions), np.int64)
         if "seen" in self.arrays:
-            return np.asarray(self.arrays["seen"])[partitions] - self.window + 1
+            seen: np.ndarray = np.asarray(self.arrays["seen"])[partitions]
+            return seen - self.window + 1
         oldest = clock - self.window + 1
         if self.ahead is not None:
             return np.broadcast_to(oldest, len(partitions))
@@ -474,10 +476,11 @@ class ScanState:
                 for partition in given:
                     s[name][partition] = initial[name]
 
-    def renumber_events(self) -> Any:
+    def renumber_events(self) -> np.ndarray:
         """Once nodes have been collected: number the events that they have from 0 on; the ids that these had."""
         words = np.array(self.arrays["node_word"][: self.nodes], np.int64)
         real, shift = words >= 0, self.kernel.shift
+        used: np.ndarray
         used, place = np.unique(words[real] >> shift, return_inverse=True)
         words[real] = place << shift | words[real] & ((1 << shift) - 1)
         self.arrays["node_word"][: self.nodes] = words if self.native else words.tolist()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -114,7 +113,7 @@ class ManyBuckets:
 
 
 _RULINGS: dict[tuple[StreamFingerprint, bool, str], Rulings] = {}
-_DECIDED: dict[Any, Decided] = {}
+_DECIDED: dict[tuple[object, ...], Decided] = {}
 
 
 @dataclass(frozen=True)
@@ -225,7 +224,7 @@ class ManyBucket:
         late: str,
         *,
         chained: bool = False,
-        control: Any = None,
+        control: object = None,
     ) -> ManyOutput:
         """Match what the watermark, in milliseconds, has passed since the last call, and take in the new events.
 

@@ -7,10 +7,9 @@ that is given the same rows decides the same, whatever events it has.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -139,7 +138,9 @@ class Rulings:
         mark = sha256(f"{stream} {book.mark} {control.mark} {watermark} {present}".encode()).hexdigest()
         return Decided([steps[at] for at in sorted(steps)], refused, remembered(Book(mark, lives)))
 
-    def _read(self, rows: _Rows, wanted: Sequence[int], errors: dict[int, CepheidError]) -> Any:
+    def _read(
+        self, rows: _Rows, wanted: Sequence[int], errors: dict[int, CepheidError]
+    ) -> Iterator[tuple[int, tuple[Added, int]]]:
         """The rules of rows that add some, each with its place among those that were read together."""
         left = [n for n in wanted if rows.actions[n] != "remove"]
         while left:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -25,7 +24,7 @@ from cepheid.spark.worker import Batches
 _WHOLE = (st.ByteType, st.ShortType, st.IntegerType, st.LongType)
 
 
-def check_control(control: Any, reading: Rereading, ids: pa.DataType) -> None:
+def check_control(control: DataFrame, reading: Rereading, ids: pa.DataType) -> None:
     """Refuse what is no stream of rules that come and go. No job runs."""
     columns = [f"{reading.id} string", f"{ACTION} string", f"{AT} timestamp"]
     columns += [f"{TEMPLATE} string"] * reading.named

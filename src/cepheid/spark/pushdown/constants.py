@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
 
@@ -13,6 +12,7 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.durations import ARROW_UNITS
 from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.spark.pushdown.predicate import Constant, NotPushable
+from cepheid.values.value import Value
 
 _EXACT = 2**53
 """Doubles below it that are whole numbers equal one integer only."""
@@ -41,7 +41,7 @@ def why_computed(node: ex.Expression) -> str:
 
 def exact_value(literal: ex.Literal, column: Type) -> Constant:
     """Convert a literal to the type of a column; raise if the value would change."""
-    value: Any = literal.value
+    value: Value = literal.value
     match column.kind, literal.type.kind:
         case Kind.INT, Kind.INT if not pa.types.is_uint64(plain(column)):
             return int(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 from cepheid.pattern.expressions.types import Kind, Type, plain
 from cepheid.spark.pushdown.predicate import AllOf, AnyOf, CompareColumns, CompareConstant, NullTest, OneOf, Predicate
 
-_OPERATORS: dict[str, Any] = {
+_OPERATORS: dict[str, Callable[..., pc.Expression]] = {
     "=": pc.equal,
     "!=": pc.not_equal,
     "<": pc.less,
@@ -22,7 +21,7 @@ _OPERATORS: dict[str, Any] = {
 }
 
 
-def arrow_expression(where: Predicate, column: Callable[[str], Any] = pc.field) -> Any:
+def arrow_expression(where: Predicate, column: Callable[[str], pc.Expression] = pc.field) -> pc.Expression:
     """Return a predicate as an expression of pyarrow; or as booleans, if `column` returns the values of a column."""
     match where:
         case AllOf(operands=operands) | AnyOf(operands=operands):

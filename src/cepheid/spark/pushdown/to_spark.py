@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from operator import and_, or_
-from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -26,7 +26,7 @@ from cepheid.spark.pushdown.predicate import (
     computed_in,
 )
 
-_OPERATORS: dict[str, Any] = {
+_OPERATORS: dict[str, Callable[[Column, Column], Column]] = {
     "=": lambda x, y: x == y,
     "!=": lambda x, y: x != y,
     "<": lambda x, y: x < y,

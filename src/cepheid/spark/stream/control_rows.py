@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -22,7 +21,7 @@ from cepheid.spark.stream.buckets import CONTROL, slot
 TIMES = (st.TimestampType, st.TimestampNTZType)
 
 
-def check_control(control: Any) -> None:
+def check_control(control: DataFrame) -> None:
     """Refuse what is no stream of control rows. No job runs."""
     check_is_stream(control, "id string, action string, text string, at timestamp", ", or changes=[…] in a batch")
     missing = [name for name in COLUMNS if name not in control.columns]
@@ -40,7 +39,7 @@ def check_control(control: Any) -> None:
     check_no_watermark(control)
 
 
-def check_is_stream(control: Any, columns: str, more: str = "") -> None:
+def check_is_stream(control: object, columns: str, more: str = "") -> None:
     """Refuse what is no streaming DataFrame. columns: those that it should have; more: what else to do in a batch."""
     remedy = f"pass a streaming DataFrame, such as spark.readStream.schema('{columns}').json('rules/')"
     if not hasattr(control, "isStreaming"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -54,6 +54,9 @@ def lasting_streams(draw: st.DrawFn, *, max_size: int = 8, lasting: bool = True,
     return pa.Table.from_pylist(rows, schema=LASTING)
 
 
+Choice = TypeVar("Choice")
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A stream as text, and its attributes: their sorts, and their columns."""
@@ -80,7 +83,7 @@ class _StreamDrawer:
         self.lets: list[str] = []
         self.names: list[str] = []
 
-    def one_of(self, *choices: Any) -> Any:
+    def one_of(self, *choices: Choice) -> Choice:
         return self.draw(st.sampled_from(choices))
 
     # Streams.
