@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+
+from cepheid.values.value import Value
 
 
-def encode(value: Any) -> Any:
+def encode(value: Value) -> Value:
     """A value that JSON can carry.
 
     >>> decode(encode((1, None, Decimal("1.50"), b"x", ("a", 2.5))))
@@ -24,7 +25,7 @@ def encode(value: Any) -> Any:
     raise TypeError(f"no encoding for a {type(value).__name__}")
 
 
-def decode(value: Any) -> Any:
+def decode(value: Value) -> Value:
     """The value that was encoded."""
     match value:
         case {"decimal": text}:

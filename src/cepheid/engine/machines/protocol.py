@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -14,8 +14,9 @@ from cepheid.engine.matches.matches import Matches
 from cepheid.kernel.arrays import Array
 from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.spec import PlanSpec
+from cepheid.values.json import Json
 
-StateFacts = dict[str, Any]
+StateFacts = Json
 """What a header says of the state of a machine, as JSON."""
 
 

@@ -9,8 +9,11 @@ from typing import Any
 
 from cepheid.values.value import Value
 
+Written = Any
+"""What JSON can carry."""
 
-def written(value: Value) -> Any:
+
+def written(value: Value) -> Written:
     """A value as a header can hold it, exactly."""
     match value:
         case float():
@@ -28,7 +31,7 @@ def written(value: Value) -> Any:
     return value
 
 
-def read(value: Any) -> Value:
+def read(value: Written) -> Value:
     """A value that was written."""
     if not isinstance(value, list):
         return value
@@ -36,7 +39,7 @@ def read(value: Any) -> Value:
     return _READ[kind](held)
 
 
-_READ: Mapping[str, Callable[[Any], Value]] = {
+_READ: Mapping[str, Callable[[Written], Value]] = {
     "float": float.fromhex,
     "decimal": Decimal,
     "bytes": bytes.fromhex,

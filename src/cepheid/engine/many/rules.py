@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,8 @@ from cepheid.language import parse
 from cepheid.language.texts.frames import Framed, example_of, read_frames
 from cepheid.pattern.binding.schema import Roles
 from cepheid.pattern.tree.nodes import Program
+from cepheid.values.value import Value
 
-Ints = Any
 TEXT = "text"
 """The only parameter of a template whose rules are texts."""
 
@@ -45,7 +45,7 @@ class Template:
         return (parse(str(values[TEXT])) if values else example_of(self.program)), shared
 
     @cached_property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[Hashable, ...]:
         """Equal for templates that mean the same. By what is printed, because 0.0 and -0.0 are equal."""
         functions = tuple(sorted((name, id(function)) for name, function in (self.functions or {}).items()))
         return self.texts, repr(self.program), self.parameters, repr(sorted((self.params or {}).items())), functions
@@ -89,12 +89,12 @@ class Rules:
         found: list[str] = self.constants.column(constant_column(TEXT)).to_pylist()
         return found
 
-    def values(self, parameters: Sequence[str]) -> Iterator[dict[str, Any]]:
+    def values(self, parameters: Sequence[str]) -> Iterator[dict[str, Value]]:
         """The constants of each rule, by the names of the parameters, as Python values."""
         return values_of(self.constants, parameters, len(self))
 
 
-def values_of(constants: pa.Table, parameters: Sequence[str], count: int) -> Iterator[dict[str, Any]]:
+def values_of(constants: pa.Table, parameters: Sequence[str], count: int) -> Iterator[dict[str, Value]]:
     """The constants of each rule, by the names of the parameters, as Python values."""
     columns = [constants.column(constant_column(name)) for name in parameters]
     for row in range(count):
@@ -115,7 +115,7 @@ class RuleSet:
 
     def more(self, added: RuleSet) -> RuleSet:
         """These, then others of the same templates and of more, whose numbers come after theirs."""
-        alike: dict[Any, list[Rules]] = {}
+        alike: dict[Hashable, list[Rules]] = {}
         for one in (*self.rules, *added.rules):  # constants of other types make other conditions
             alike.setdefault((one.template, tuple(one.constants.schema.types)), []).append(one)
         rules = tuple(map(_together, alike.values()))

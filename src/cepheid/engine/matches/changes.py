@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from cepheid.engine.matches.pandas_frame import to_frame
 from cepheid.engine.matches.shown import HTML_ROWS, ROWS, as_html, as_text
 from cepheid.errors import CepheidError, PatternError
 from cepheid.pattern.binding.schema import MATCH_ID
+from cepheid.values.value import Value
 
 if TYPE_CHECKING:
     import pandas
@@ -50,11 +51,11 @@ class Changes:
         self.outputs: Mapping[str, Changes] = outputs or {}
 
     @cached_property
-    def _added(self) -> tuple[Matches, Any]:
+    def _added(self) -> tuple[Matches, np.ndarray | slice]:
         return gathered(self._difference.added, self._difference.nothing)
 
     @cached_property
-    def _removed(self) -> tuple[Matches, Any]:
+    def _removed(self) -> tuple[Matches, np.ndarray | slice]:
         return gathered(self._difference.removed, self._difference.nothing)
 
     @property
@@ -70,11 +71,11 @@ class Changes:
     def __len__(self) -> int:
         return len(self._difference.added) + len(self._difference.removed)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[dict[str, Value]]:
         yield from ({OP: REMOVED, **row} for row in self.removed)
         yield from ({OP: ADDED, **row} for row in self.added)
 
-    def to_pylist(self) -> list[dict[str, Any]]:
+    def to_pylist(self) -> list[dict[str, Value]]:
         """A dict per change: `op`, `match_start`, `match_end`, and the variables or the RETURN columns."""
         return list(self)
 
@@ -98,7 +99,7 @@ class Changes:
             return parts[1]
         return parts[0] if not parts[1].num_rows else pa.concat_tables(parts, promote_options="permissive")
 
-    def _ids(self, selected: MatchSelection, order: Any) -> list[str]:
+    def _ids(self, selected: MatchSelection, order: np.ndarray | slice) -> list[str]:
         """What identifies each match: its row, and how many equal rows stood before it."""
         keys = selected.keys
         ranks = counted_in(keys, self._difference.kept)
@@ -165,7 +166,7 @@ def _with_op(table: pa.Table, op: str) -> pa.Table:
     return table.add_column(0, pa.field(OP, pa.string()), pa.array([op] * table.num_rows, pa.string()))
 
 
-def _places(keys: Any) -> Any:
+def _places(keys: np.ndarray) -> np.ndarray:
     """How many equal keys are before each."""
     order, group = grouped(keys)
     if not len(order):

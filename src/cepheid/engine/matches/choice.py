@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -149,8 +148,8 @@ class KeptEvents:
         self.query = query
         self.kept = kept
         self.base = base
-        self._times: Any = None
-        self._starts: Any = None
+        self._times: np.ndarray | None = None
+        self._starts: np.ndarray | None = None
 
     def start(self, event: int) -> int:
         """When an event started, in ticks; only where events last."""
@@ -159,7 +158,7 @@ class KeptEvents:
         return int(self._starts[event - self.base])
 
     @property
-    def times(self) -> Any:
+    def times(self) -> np.ndarray:
         """All times, which are in order."""
         if self._times is None:
             self._times = ticks(self.query.schema, self.kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ class Keyed(Protocol):
     """Matches whose rows have keys."""
 
     @property
-    def keys(self) -> Any:
+    def keys(self) -> np.ndarray:
         """What stands for the rows."""
 
     def __len__(self) -> int: ...
@@ -64,7 +64,7 @@ class EmittedMatches:
         return len(self.found)
 
     @cached_property
-    def keys(self) -> Any:
+    def keys(self) -> np.ndarray:
         """What stands for the rows of the matches: without RETURN, their events do."""
         query = self.matches.query
         if query.returns or not len(self):
@@ -74,18 +74,20 @@ class EmittedMatches:
         used, place = np.unique(self.found.rows, return_inverse=True)
         return match_keys(self.found, row_keys(rows_of(self.matches.table, used))[:, place])
 
-    def ends(self) -> Any:
+    def ends(self) -> np.ndarray:
         """When each match ends, in ticks."""
-        return ticks(self.matches.query.schema, rows_of(self.matches.table, self.found.last))
+        ends: np.ndarray = ticks(self.matches.query.schema, rows_of(self.matches.table, self.found.last))
+        return ends
 
 
-def match_keys(matched: MatchTable, events: np.ndarray) -> Any:
+def match_keys(matched: MatchTable, events: np.ndarray) -> np.ndarray:
     """What stands for matches, given what stands for each of their events."""
     starts, lengths = matched.offsets[:-1], np.diff(matched.offsets)
     step = np.arange(len(matched.rows)) - np.repeat(starts, lengths)
     words = mixed(mixed(events, matched.variables.astype(np.uint64)), step.astype(np.uint64))
     with np.errstate(over="ignore"):
-        return mixed(np.add.reduceat(words, starts, axis=1), lengths.astype(np.uint64))
+        keys: np.ndarray = mixed(np.add.reduceat(words, starts, axis=1), lengths.astype(np.uint64))
+        return keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +119,8 @@ class MatchSelection:
     ranks: how many equal ones there were before, for each in turn; None: that was not asked yet.
     """
 
-    parts: Sequence[tuple[EmittedMatches, Any]]
-    ranks: Any
+    parts: Sequence[tuple[EmittedMatches, np.ndarray | None]]
+    ranks: np.ndarray | None
 
     def __len__(self) -> int:
         return sum(len(emitted) if index is None else len(index) for emitted, index in self.parts)
@@ -199,7 +201,7 @@ def counted_in(keys: np.ndarray, emitted: Sequence[Keyed]) -> np.ndarray:
     return how_often[: keys.shape[1]]
 
 
-def gathered(selected: MatchSelection, nothing: Matches) -> tuple[Matches, Any]:
+def gathered(selected: MatchSelection, nothing: Matches) -> tuple[Matches, np.ndarray | slice]:
     """The matches that are selected, in the order of S9, and that order, as a permutation of the selection."""
     if not selected.parts:
         return nothing, np.zeros(0, np.int64)

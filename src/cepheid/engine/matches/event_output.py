@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,6 @@ from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.expressions import nodes as ex
 
-Ints = Any
 FEW = 32_768
 """Rows that are taken at once for all variables: to call Arrow for each takes longer."""
 
@@ -44,7 +42,7 @@ class EventOutput:
         self.names = list(schema.columns)
         self.bounds = schema.start or schema.roles.time, schema.roles.time  # where the times of starts and ends are
         self.table = table
-        self.taken: list[tuple[Ints, Sequence[pa.Array]]] = []  # the events of some rows, a column each
+        self.taken: list[tuple[np.ndarray, Sequence[pa.Array]]] = []  # the events of some rows, a column each
 
     def structs(self, columns_of: MatchColumns, number: int, which: ex.AnyIndex = ex.Index.LAST) -> pa.StructArray:
         """The event of a variable in each match, by default its last one; NULL where there is none."""

@@ -27,11 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from cepheid.engine.matches.match_columns import Ints
 from cepheid.kernel.compile import library_function
 from cepheid.kernel.match_store import MatchArrays, NodeArrays
 
-Part = tuple[Ints, Ints]
+Part = tuple[np.ndarray, np.ndarray]
 """Words, and where each match begins and ends in them."""
 NOTHING: Part = (np.zeros(0, np.int64), np.zeros(1, np.int64))
 
@@ -90,7 +89,7 @@ def take_parts(words: np.ndarray, offsets: np.ndarray, wanted: np.ndarray) -> Pa
     return words[np.repeat(offsets[wanted] - moved[:-1], lengths) + np.arange(moved[-1])], moved
 
 
-def whole_ends(parts: Sequence[Part], ends_of: Callable[[Ints, Ints], Ints]) -> Iterator[Part]:
+def whole_ends(parts: Sequence[Part], ends_of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Iterator[Part]:
     """The same matches, divided so that those of one end are together; only what is around a division is copied."""
     if len(parts) < 2:
         yield from parts

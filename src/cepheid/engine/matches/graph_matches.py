@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from cepheid.engine.matches.counts import count_graph, count_some
 from cepheid.engine.matches.graph import NOTHING, MatchGraph, Part, take_parts, together, whole_ends
 from cepheid.engine.matches.in_words import said_matches
 from cepheid.engine.matches.instants import Instants
-from cepheid.engine.matches.match_columns import Ints, MatchColumns
+from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.engine.matches.match_table import MANY, NONE, MatchTable, first_of, some_or_one
 from cepheid.errors import EvaluationError
 from cepheid.front.runnable import Runnable
@@ -52,7 +51,7 @@ class Decoder:
     whole: bool = False  # all matches are tested, or some chosen of all: to ask for a few does not help
     instants: Instants | None = None  # where matches end together that end at one time
 
-    def ends(self, words: np.ndarray, offsets: np.ndarray) -> Ints:
+    def ends(self, words: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """What matches are ordered by first: the event at which each ends, or its instant."""
         last = words[offsets[1:] - 1] >> self.shift
         return last if self.instants is None else self.instants.of(last)
@@ -106,11 +105,11 @@ class Decoder:
             self.run("order_instants", *stored, self.ends(words, offsets), order, spare)
         return order
 
-    def run(self, name: str, *arguments: Any) -> None:
+    def run(self, name: str, *arguments: int | np.ndarray) -> None:
         """A function of the match store on arrays."""
         run_on_arrays(name, *arguments, native=self.compiled)
 
-    def unique(self, matched: MatchTable) -> Ints:
+    def unique(self, matched: MatchTable) -> np.ndarray:
         """Of equal matches, the one that reached most."""
         chosen: dict[tuple[bytes, bytes], int] = {}
         for k in range(len(matched)):

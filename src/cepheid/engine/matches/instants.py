@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from cepheid.engine.encoding.instants import instants_of
-from cepheid.engine.matches.match_columns import Ints
 
 
 class Instants:
     """The instants of events that are kept, the first of which has the id `base`; the times are read when asked for."""
 
-    def __init__(self, times: Callable[[], Any], base: int) -> None:
+    def __init__(self, times: Callable[[], np.ndarray], base: int) -> None:
         self._times = times
         self._base = base
 
@@ -24,6 +22,7 @@ class Instants:
         numbers: np.ndarray = instants_of(self._times())
         return numbers
 
-    def of(self, ids: np.ndarray) -> Ints:
+    def of(self, ids: np.ndarray) -> np.ndarray:
         """The numbers of the instants of some events."""
-        return self._numbers[ids - self._base]
+        instants: np.ndarray = self._numbers[ids - self._base]
+        return instants

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class JoinMatches:
     reached: frozenset[str]
     base: int
     ordered: bool  # each component comes after the one before: a sequence without AND
-    spare: list[Any] | None = None
+    spare: list[tuple[np.ndarray, ...]] | None = None
     found: MatchColumns | None = None
 
     def __del__(self) -> None:

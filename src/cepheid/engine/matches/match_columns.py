@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-
-Ints = Any  # an array of integers: numpy's types say more than they help here
 
 
 @dataclass(frozen=True)

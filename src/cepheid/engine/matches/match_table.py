@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,16 +12,21 @@ import pyarrow as pa
 from cepheid.engine.encoding.arrow import from_numpy
 from cepheid.engine.matches.event_output import EventOutput
 from cepheid.engine.matches.instants import Instants
-from cepheid.engine.matches.match_columns import Ints, MatchColumns
+from cepheid.engine.matches.match_columns import MatchColumns
 from cepheid.front.runnable import Result, Runnable
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.match import Match
 from cepheid.values.rows import Event, read_rows
+from cepheid.values.value import Value
 
 MANY = 200_000
 """Matches that are not put in order only to show the first few."""
+
+
+Column: TypeAlias = "pa.Array | pa.ChunkedArray | list[Value]"
+"""A column of RETURN: as Arrow has it, or values that were computed."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,16 @@ class MatchTable:
         return sum(array.nbytes for array in (self.rows, self.variables, self.offsets, self.reached))
 
     @property
-    def first(self) -> Ints:
+    def first(self) -> np.ndarray:
         """The row of the first event of each match."""
-        return self.rows[self.offsets[:-1]]
+        first: np.ndarray = self.rows[self.offsets[:-1]]
+        return first
 
     @property
-    def last(self) -> Ints:
+    def last(self) -> np.ndarray:
         """The row of the last event of each match."""
-        return self.rows[self.offsets[1:] - 1]
+        last: np.ndarray = self.rows[self.offsets[1:] - 1]
+        return last
 
     def count(self) -> int:
         return len(self)
@@ -172,7 +179,7 @@ def concatenate(parts: Sequence[MatchTable]) -> MatchTable:
     )
 
 
-def _taken(column: Any, wanted: np.ndarray) -> Any:
+def _taken(column: Column, wanted: np.ndarray) -> Column:
     """Some values of a column, which is an Arrow array or a list."""
     return (
         column.take(from_numpy(wanted))
@@ -245,9 +252,9 @@ def from_matches(query: Runnable, matches: Sequence[Match], base: int = 0) -> Ma
 
 def returned(
     query: Runnable, table: pa.Table, source: MatchTable | LazyMatches, columns: MatchColumns
-) -> Mapping[str, pa.Array | pa.ChunkedArray | list[Any]]:
+) -> Mapping[str, Column]:
     """The RETURN columns: Arrow where a column is copied, else a list of values that were computed."""
-    made: dict[str, Any] = {}
+    made: dict[str, Column] = {}
     events = EventOutput(query.schema, table)
     for result in query.returns:
         if isinstance(result.expression, ex.Rows):

@@ -27,6 +27,7 @@ from cepheid.pattern.binding.schema import END, START
 from cepheid.pattern.expressions.durations import ARROW_UNITS
 from cepheid.pattern.expressions.types import Kind, Type, from_arrow, plain
 from cepheid.pictures import Picture, Timeline, draw_timeline, to_chart
+from cepheid.values.value import Value
 
 if TYPE_CHECKING:
     import pandas
@@ -92,10 +93,11 @@ class Matches:
         """Which rows of the events each has; all of them are enumerated."""
         return self._found
 
-    def ends(self) -> Any:
+    def ends(self) -> np.ndarray:
         """When each ends, in ticks of the time column."""
         _, ends = write_times(self._query.schema, self._table, self._columns)
-        return ticks(self._query.schema, pa.table({END: ends}), END)
+        end_times: np.ndarray = ticks(self._query.schema, pa.table({END: ends}), END)
+        return end_times
 
     def bound(self) -> int:
         """How many there are at most, found without enumerating them."""
@@ -113,21 +115,21 @@ class Matches:
         return self._source.count()
 
     @overload
-    def __getitem__(self, index: int) -> dict[str, Any]: ...
+    def __getitem__(self, index: int) -> dict[str, Value]: ...
 
     @overload
     def __getitem__(self, index: slice) -> Matches: ...
 
-    def __getitem__(self, index: int | slice) -> dict[str, Any] | Matches:
+    def __getitem__(self, index: int | slice) -> dict[str, Value] | Matches:
         wanted = range(len(self))[index]  # also checks the index
         if isinstance(wanted, range):
             return Matches(self._query, self._table, self._found.take(np.array(wanted, np.int64)), self.outputs)
         return Matches(self._query, self._table, self._found.take(np.array([wanted], np.int64))).to_pylist()[0]
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[dict[str, Value]]:
         return self.enumerate()
 
-    def enumerate(self, limit: int | None = None) -> Iterator[dict[str, Any]]:
+    def enumerate(self, limit: int | None = None) -> Iterator[dict[str, Value]]:
         """The first matches one by one, made as they are asked for (S14)."""
         emitted = 0
         for part in self._source.batches(_CHUNK):
@@ -270,7 +272,7 @@ class Matches:
         wanted = np.flatnonzero((times >= within.start) & (times < within.stop))
         return Matches(self._query, self._table, self._found.take(wanted), self.outputs)
 
-    def to_pylist(self) -> list[dict[str, Any]]:
+    def to_pylist(self) -> list[dict[str, Value]]:
         """A dict per match: `match_start`, `match_end`, and the variables or the RETURN columns."""
         try:
             return [dict(row) for row in self.to_arrow().to_pylist()]
@@ -305,7 +307,7 @@ def require(package: str, extra: str | None = None) -> None:
         raise UsageError("CEP602", f"{package} is not installed", f"pip install 'cepheid[{extra or package}]'")
 
 
-def as_column(result: Result, values: list[Any]) -> pa.Array:
+def as_column(result: Result, values: list[Value]) -> pa.Array:
     """A RETURN column; times were computed as integers."""
     kind, arrow = result.type.kind, plain(result.type)
     try:
@@ -327,7 +329,7 @@ def as_column(result: Result, values: list[Any]) -> pa.Array:
         raise EvaluationError("CEP502", f"column '{result.name}' can't be made: {error}", remedy) from None
 
 
-def _lists(result: Result, values: list[Any]) -> pa.Array:
+def _lists(result: Result, values: list[Value]) -> pa.Array:
     """Lists of times: those of `collect` are integers, too; a column has Python's own values."""
     arrow = result.type.arrow
     items = [item for value in values if value is not None for item in value]

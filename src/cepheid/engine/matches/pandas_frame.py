@@ -6,10 +6,12 @@ inside lists.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+
+from cepheid.values.value import Value
 
 if TYPE_CHECKING:
     import pandas
@@ -51,7 +53,7 @@ def _loses_times(arrow: pa.DataType, inside: str = "") -> bool:
     return any(_loses_times(arrow.field(k).type, container) for k in range(arrow.num_fields))
 
 
-def _objects(column: pa.ChunkedArray, index: Any) -> pandas.Series:
+def _objects(column: pa.ChunkedArray, index: pandas.Index) -> pandas.Series:
     """Values as Python has them, with the times of pandas; a list is an array, as elsewhere."""
     import pandas
 
@@ -61,7 +63,7 @@ def _objects(column: pa.ChunkedArray, index: Any) -> pandas.Series:
     return pandas.Series(values, index=index, dtype=object)
 
 
-def _array(values: list[Any]) -> np.ndarray:
+def _array(values: list[Value]) -> np.ndarray:
     objects = np.empty(len(values), object)
     objects[:] = values
     return objects

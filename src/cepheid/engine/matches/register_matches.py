@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engine.encoding.arrow import from_numpy
-from cepheid.engine.matches.match_columns import Ints
-from cepheid.engine.matches.match_table import MatchTable
+from cepheid.engine.matches.match_table import Column, MatchTable
 from cepheid.front.automata.bound import automaton_in
 from cepheid.front.automata.registers import FIRST, LAST
 from cepheid.front.runnable import Result, Runnable
@@ -22,6 +20,7 @@ from cepheid.values.bindings import Bindings
 from cepheid.values.evaluate import Compiler
 from cepheid.values.keys import sort_key
 from cepheid.values.rows import read_rows
+from cepheid.values.value import Value
 
 KEPT = -1
 """The value beside those of the register: whether a match came when its window was over."""
@@ -65,7 +64,7 @@ class RegisterMatches:
             new[1:] = np.any([values[1:] != values[:-1] for values in known], axis=0)
         return _taken(matched, order[new])
 
-    def keys(self, matched: MatchTable) -> list[tuple[Any, ...]]:
+    def keys(self, matched: MatchTable) -> list[tuple[Value, ...]]:
         """What identifies each match among those of its stream; NaN equals NaN."""
         assert matched.values is not None
         registers = [map(_identical, column.to_pylist()) for column in matched.values[: len(self.slots)]]
@@ -90,7 +89,7 @@ class RegisterMatches:
         values = tuple(made)
         return MatchTable(matched.rows, matched.variables, matched.offsets, matched.reached, matched.reaches, values)
 
-    def _copied(self, result: Result, matched: MatchTable, kept: pa.Table) -> Any:
+    def _copied(self, result: Result, matched: MatchTable, kept: pa.Table) -> Column | None:
         """A column that needs no evaluation; None if it does."""
         schema, node = self.query.schema, result.expression
         assert matched.values is not None
@@ -126,10 +125,11 @@ class RegisterMatches:
         return made
 
 
-def _ends(rows: np.ndarray) -> Ints:
+def _ends(rows: np.ndarray) -> np.ndarray:
     """Numbers that are ordered as matches are by their last rows, then by the first ones."""
     low = int(rows.min())
-    return (rows[1::2] - low) * (int(rows.max()) - low + 1) + rows[::2]
+    ends: np.ndarray = (rows[1::2] - low) * (int(rows.max()) - low + 1) + rows[::2]
+    return ends
 
 
 def _taken(matched: MatchTable, order: np.ndarray) -> MatchTable:
@@ -145,17 +145,18 @@ def _as_result(column: pa.Array, result: Result) -> pa.Array:
     return column.to_pylist()
 
 
-def _identical(value: Any) -> Any:
+def _identical(value: Value) -> Value:
     return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
-def _ranks(column: pa.Array) -> Ints:
+def _ranks(column: pa.Array) -> np.ndarray:
     """Numbers that are ordered and equal as the values are: NULL first, NaN last (S1)."""
-    values: Sequence[Any] = column.to_pylist() if pa.types.is_string(column.type) or column.null_count else ()
+    values: Sequence[Value] = column.to_pylist() if pa.types.is_string(column.type) or column.null_count else ()
     if not values:
         plain = column.to_numpy(zero_copy_only=False)
         if plain.dtype != np.float64:
-            return plain.astype(np.int64)
+            ranks_array: np.ndarray = plain.astype(np.int64)
+            return ranks_array
         _, ranks = np.unique(plain + 0.0, return_inverse=True)  # NaNs are one, and the last
         return ranks
     keys = [sort_key(_plain_zero(value)) for value in values]
@@ -163,5 +164,5 @@ def _ranks(column: pa.Array) -> Ints:
     return np.array([number[key] for key in keys], np.int64)
 
 
-def _plain_zero(value: Any) -> Any:
+def _plain_zero(value: Value) -> Value:
     return 0.0 if isinstance(value, float) and value == 0 else value

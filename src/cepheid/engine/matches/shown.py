@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
 
 import pyarrow as pa
 
 from cepheid.pattern.expressions.types import Kind, from_arrow
 from cepheid.pictures import html_table
+from cepheid.values.value import Value
 
 ROWS, HTML_ROWS = 5, 10
 """How many matches are shown, as text and in a notebook."""
@@ -102,7 +102,7 @@ def _pieces(value: pa.Scalar) -> Iterator[str]:
 
 def _plain(value: pa.Scalar) -> str:
     try:
-        python_value: Any = value.as_py()
+        python_value: Value = value.as_py()
     except (ValueError, OverflowError):  # a time that Python has no value for
         return str(value.cast(pa.string()).as_py())
     return str(python_value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -76,7 +75,7 @@ def _sort_packed(packed: np.ndarray, bits: int) -> np.ndarray:
     return spare if turned else packed
 
 
-def _packed(keys: Sequence[np.ndarray]) -> Any:
+def _packed(keys: Sequence[np.ndarray]) -> np.ndarray | None:
     """All keys in one number, if they fit: each but the first by its distance from the first, which is small."""
     first = keys[0]
     packed = first - int(first.min())

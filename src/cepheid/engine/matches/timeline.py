@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +23,7 @@ from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.types import Kind, plain
 from cepheid.pattern.tree.walk import walk
 from cepheid.pictures.timeline import Band, Lane, Point, Scale, Stretch, Timeline
+from cepheid.values.value import Value
 
 EVENTS = 300
 """Events of a lane, or of a match, that are drawn."""
@@ -99,7 +99,7 @@ class _Maker:
         self.starts, self.ends = starts.tolist(), ends.tolist()
         keys = _keys(query)
         self.keys = keys if not query.made and all(key in table.column_names for key in keys) else ()
-        self.orders: dict[tuple[Any, ...], Any] = {}  # the rows of lanes that windows of events count
+        self.orders: dict[tuple[Value, ...], np.ndarray] = {}  # the rows of lanes that windows of events count
         self.with_number: frozenset[str] | None = None  # the types whose events have the number that is drawn
 
     def lanes(self) -> Iterator[Lane]:
@@ -175,7 +175,7 @@ class _Maker:
         low, high = (int(self.times[row]) for row in reached)
         return min(low, bounds[0]), max(high, bounds[1])
 
-    def counted(self, row: int) -> Any:
+    def counted(self, row: int) -> np.ndarray:
         """The rows among which a window of events counts: those of the lane of a row, in their order."""
         names = [name for name in self.query.partitions.all if name in self.table.column_names]
         key = tuple(_plain(self.table.column(name)[row]) for name in names)
@@ -195,10 +195,10 @@ class _Maker:
         rows = np.flatnonzero((self.times >= low - margin) & (self.times <= high + margin))
         return rows[np.argsort(self.times[rows], kind="stable")]
 
-    def key(self, row: int) -> tuple[Any, ...]:
+    def key(self, row: int) -> tuple[Value, ...]:
         return tuple(_plain(self.table.column(name)[row]) for name in self.keys)
 
-    def shown_keys(self, near: np.ndarray, owners: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    def shown_keys(self, near: np.ndarray, owners: Sequence[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
         """The keys of the matches, and all others if these are few."""
         if not self.keys:
             return [()]
@@ -211,7 +211,7 @@ class _Maker:
             self.notes.append(f"{len(every) - len(with_matches):,} keys without a match here are left out")
         return every if few else with_matches
 
-    def of_key(self, near: np.ndarray, key: tuple[Any, ...], names: Sequence[str]) -> np.ndarray:
+    def of_key(self, near: np.ndarray, key: tuple[Value, ...], names: Sequence[str]) -> np.ndarray:
         """Which of the events have a key in some columns."""
         mine: np.ndarray = np.ones(len(near), bool)
         for name, value in zip(names, key, strict=True):
@@ -258,7 +258,7 @@ def _spread(count: int, most: int) -> list[int]:
     return sorted({round(k * (count - 1) / (most - 1)) for k in range(most)})
 
 
-def _plain(value: pa.Scalar) -> Any:
+def _plain(value: pa.Scalar) -> Value:
     """A value that can be compared; lists and structs as text."""
     try:
         python_value = value.as_py()

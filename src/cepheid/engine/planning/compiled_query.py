@@ -7,7 +7,9 @@ from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from cepheid.automaton.build import build
 from cepheid.automaton.model import NotNative, RegisterAutomaton
@@ -29,6 +31,7 @@ from cepheid.kernel.scan.state import ScanState
 from cepheid.pattern.binding.having import Folding, folding
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.nodes import Output, Strategy
+from cepheid.pattern.tree.partitioning import Partitioning
 from cepheid.plan.join import Join, NotJoined, make_join
 from cepheid.plan.spec import PlanSpec
 
@@ -38,6 +41,12 @@ if TYPE_CHECKING:
 
 MOST_SPARE = 256 * 2**20
 """Bytes of arrays that are kept for the next run: to touch fresh memory takes longer than many a scan."""
+
+
+JoinKey = tuple[frozenset[str], tuple[int, ...] | None, Partitioning, bool]
+"""Columns with NULLs, the order, the partitions, and whether a joint is late: a join has a kernel for each."""
+
+TrialKey = tuple[frozenset[str], Partitioning]
 
 
 class CompiledQuery:
@@ -54,7 +63,7 @@ class CompiledQuery:
         self.lasts = lasts
         self.spare_scans: list[ScanState] = []  # states that an earlier run has done with (SASE+ 5.3)
         self.spare_stacks: list[StackState] = []  # likewise, of a join
-        self.spare_parts: list[Any] = []  # and those that its matches were in
+        self.spare_parts: list[tuple[np.ndarray, ...]] = []  # and those that its matches were in
         self.decisions: dict[
             PlanSpec, RememberedDecision
         ] = {}  # what was decided for an earlier run, by the plan that was asked for
@@ -63,8 +72,8 @@ class CompiledQuery:
         self._borrowed = False  # whether the automaton is that of a query with other constants
         self._scans: dict[frozenset[str], ScanKernel] = {}
         self._tracked: dict[frozenset[str], ScanKernel] = {}
-        self._joins: dict[Any, JoinKernel] = {}
-        self._trials: dict[Any, Trial] = {}
+        self._joins: dict[JoinKey, JoinKernel] = {}
+        self._trials: dict[TrialKey, Trial] = {}
         self._splits: dict[tuple[str, ...], Join | str] = {}
 
     @cached_property
@@ -134,7 +143,7 @@ class CompiledQuery:
         return self._tracked
 
     @property
-    def joins(self) -> Mapping[Any, JoinKernel]:
+    def joins(self) -> Mapping[JoinKey, JoinKernel]:
         """The joins that were generated."""
         return self._joins
 
@@ -142,7 +151,7 @@ class CompiledQuery:
         self,
         scans: dict[frozenset[str], ScanKernel],
         tracked: dict[frozenset[str], ScanKernel],
-        joins: dict[Any, JoinKernel],
+        joins: dict[JoinKey, JoinKernel],
     ) -> None:
         """Take kernels that were generated for a query of the same shape."""
         self._scans, self._tracked, self._joins = scans, tracked, joins

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +21,7 @@ from cepheid.engine.planning.sample import ENOUGH, take_sample, type_shares
 from cepheid.pattern.tree.nodes import Output
 from cepheid.plan.spec import AUTO, AUTOMATON, TREE, PlanKind, PlanSpec
 from cepheid.plan.statistics import Statistics, moved
+from cepheid.values.json import Json
 
 LOOK, EVERY, AGAIN = 2_048, 8_192, 131_072
 """Events that are looked at, after how many it is looked again, and after how many all is sampled anew."""
@@ -162,7 +161,7 @@ class PlanChooser:
 
     # Snapshots.
 
-    def dump(self) -> dict[str, Any]:
+    def dump(self) -> Json:
         """The statistics that the plan was chosen by, and what was counted."""
         statistics = self._decision.statistics
         return {
@@ -171,7 +170,7 @@ class PlanChooser:
             "counts": [self._events, self._looked, self._sampled, self.replans, self.earlier_tests],
         }
 
-    def load(self, facts: Mapping[str, Any]) -> PlanSpec:
+    def load(self, facts: Json) -> PlanSpec:
         """Restore from the facts of a machine's state, and return the plan of that state."""
         choice = AUTOMATON
         if "plan" in facts:  # a state of stacks
@@ -185,8 +184,6 @@ class PlanChooser:
             self._events, self._looked, self._sampled, self.replans, self.earlier_tests = planned["counts"]
             self._shares = tuple(planned["types"])
             if planned["statistics"] is not None:
-                known: dict[str, Any] = {
-                    k: tuple(v) if isinstance(v, list) else v for k, v in planned["statistics"].items()
-                }
+                known: Json = {k: tuple(v) if isinstance(v, list) else v for k, v in planned["statistics"].items()}
                 self._decision = Decision(choice, "as before", (), Statistics(**known))
         return choice

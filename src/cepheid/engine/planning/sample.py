@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -97,12 +96,13 @@ def _flags(numbers: Mapping[str, int], stack: Stack) -> np.ndarray:
     return flags
 
 
-def _types(join: Join, batch: Batch, rows: Any) -> Any:
+def _types(join: Join, batch: Batch, rows: np.ndarray) -> np.ndarray | None:
     """The types of some events by number; None where there is one only."""
     if batch.schema.roles.type is None:
         return None
     codes, _ = batch.type_codes
-    return batch.type_numbers(list(_type_numbers(join)))[codes[rows]].astype(np.int64)
+    types: np.ndarray = batch.type_numbers(list(_type_numbers(join)))[codes[rows]].astype(np.int64)
+    return types
 
 
 def _window(query: Runnable, times: np.ndarray) -> float:
@@ -130,7 +130,7 @@ def _keys(column: pa.ChunkedArray, rows: np.ndarray, most: int = 2048) -> float:
     return len(some) ** 2 / (2 * max(1, len(some) - distinct))
 
 
-def _varies(join: Join, types: Any) -> bool:
+def _varies(join: Join, types: np.ndarray | None) -> bool:
     """Whether another component is the rarest, by far, in another part of the stream."""
     if types is None or len(types) < 64 * PARTS:
         return False

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from cepheid.engine.session.history import AnyChange
 from cepheid.engine.session.session_query import SessionQuery
 from cepheid.engine.session.written_changes import read_changes, write_changes
 from cepheid.pattern.expressions.durations import NANOSECONDS
+from cepheid.values.json import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class SessionFacts:
     over: bool
     right_from: int | None
 
-    def written(self, query: SessionQuery) -> dict[str, Any]:
+    def written(self, query: SessionQuery) -> Json:
         """The facts of a session of a query, as a snapshot has them."""
         return {
             "fingerprint": query.compiled.fingerprint,
@@ -52,7 +51,7 @@ class SessionFacts:
         }
 
 
-def read_facts(facts: Mapping[str, Any], query: SessionQuery) -> SessionFacts:
+def read_facts(facts: Json, query: SessionQuery) -> SessionFacts:
     """What was written, also by earlier releases."""
     return SessionFacts(
         watermark=facts["watermark"],

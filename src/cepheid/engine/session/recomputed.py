@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +29,7 @@ from cepheid.pattern.binding.schema import Schema
 from cepheid.values.json import Json
 from cepheid.values.match_id import content_text
 from cepheid.values.rows import read_rows
+from cepheid.values.value import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +179,6 @@ def _without(emitted: EmittedMatches, other: EmittedMatches) -> MatchSelection:
     return MatchSelection([(emitted, np.array(chosen, np.int64))] if chosen else [], np.array(ranks, np.int64))
 
 
-def _text(row: dict[str, Any]) -> str:
+def _text(row: dict[str, Value]) -> str:
     """A row; what a user-defined function returns may be 1 in one column and 1.0 in another."""
     return content_text([int(v) if isinstance(v, float) and v.is_integer() else v for v in row.values()])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -13,6 +13,10 @@ from cepheid.front.automata.bound import BoundArc
 from cepheid.front.runnable import Runnable
 from cepheid.pattern.binding.schema import Schema
 from cepheid.pattern.tree.nodes import ArcClause, Program
+
+if TYPE_CHECKING:
+    from cepheid.engine.session.query_changes import ReplaceQuery
+    from cepheid.front.automata.timeline import AddArc, RemoveArc
 
 
 class SessionQuery(Protocol):
@@ -56,10 +60,12 @@ class SessionQuery(Protocol):
     def sequenced(self, column: str | None) -> Any:
         """The query without transitions over a gap in the numbers of a column."""
 
-    def changed(self, changes: Sequence[Any], schema: Schema, settled: int | None = None) -> Any:
+    def changed(
+        self, changes: Sequence[AddArc | RemoveArc | ReplaceQuery], schema: Schema, settled: int | None = None
+    ) -> Any:
         """The query after some changes, whose times are in ticks (S17), for events from a time on."""
 
-    def with_log(self, changes: Sequence[Any], schema: Schema) -> Any:
+    def with_log(self, changes: Sequence[AddArc | RemoveArc | ReplaceQuery], schema: Schema) -> Any:
         """The query after some changes, for one run on events of a schema."""
 
     def empty_table(self) -> pa.Table:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.matches.changes import Difference
@@ -62,7 +63,7 @@ def settled_by(way: Ahead | None) -> int | None:
     return min((int(chunk.times.min()) for chunk in replaying(way).log.chunks if len(chunk.times)), default=None)
 
 
-def recorded_by(way: Ahead) -> Callable[[int], tuple[pa.Table, Any, Any]]:
+def recorded_by(way: Ahead) -> Callable[[int], tuple[pa.Table, np.ndarray, np.ndarray]]:
     """What gives the events from a time on that can still change, and the retractions that wait for theirs."""
     return way.recorded if isinstance(way, Recomputed) else replaying(way).log.recorded
 

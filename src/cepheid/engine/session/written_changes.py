@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 from cepheid.engine.session.history import AnyChange
 from cepheid.engine.session.query_changes import AddQuery, RemoveQuery, ReplaceQuery
@@ -16,6 +15,7 @@ from cepheid.language import parse, print_arc
 from cepheid.pattern.tree.nodes import ArcClause
 from cepheid.pattern.tree.walk import arcs_in
 from cepheid.values.json import Json
+from cepheid.values.value import Value
 
 
 def write_changes(changes: Sequence[AnyChange], like: SessionQuery) -> list[Json]:
@@ -23,7 +23,7 @@ def write_changes(changes: Sequence[AnyChange], like: SessionQuery) -> list[Json
     return [_written(change, like) for change in changes]
 
 
-def _written(change: AnyChange, like: SessionQuery) -> dict[str, Any]:
+def _written(change: AnyChange, like: SessionQuery) -> Json:
     match change:
         case RemoveArc(name=name, at=at):
             return {"remove": name, "at": at}
@@ -37,7 +37,7 @@ def _written(change: AnyChange, like: SessionQuery) -> dict[str, Any]:
             return {"add_query": name, "at": at, "until": until, **_query(like.alike(change.query))}
 
 
-def _query(query: SessionQuery) -> dict[str, Any]:
+def _query(query: SessionQuery) -> Json:
     roles = query.compiled.roles
     facts = {"time": roles.time, "type": roles.type, "order_by": list(roles.order_by), "unit": roles.unit}
     types = None if roles.types is None else {name: list(allowed) for name, allowed in roles.types.items()}
@@ -48,7 +48,7 @@ def _query(query: SessionQuery) -> dict[str, Any]:
 def read_changes(saved: Sequence[Json], make: Callable[..., SessionQuery], like: SessionQuery) -> list[AnyChange]:
     """Changes that were written. make: makes a query. like: the session's, whose functions others may call."""
 
-    def query(written: Mapping[str, Any]) -> SessionQuery:
+    def query(written: Json) -> SessionQuery:
         params = {name: _read_value(value) for name, value in written["params"].items()}
         return make(written["text"], params=params, functions=like.compiled.functions, **written["roles"])
 
@@ -73,7 +73,7 @@ def _arc(text: str) -> ArcClause:
 
 # Values of parameters. A snapshot runs no code that it brings along, so that they are written as text.
 
-_TEXTS: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
+_TEXTS: dict[type, tuple[str, Callable[[Value], Value], Callable[[Value], Value]]] = {
     datetime: ("datetime", datetime.isoformat, datetime.fromisoformat),
     date: ("date", date.isoformat, date.fromisoformat),
     timedelta: ("timedelta", lambda v: [v.days, v.seconds, v.microseconds], lambda v: timedelta(*v)),
@@ -82,7 +82,7 @@ _TEXTS: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
-def _value(value: object) -> Any:
+def _value(value: object) -> Value:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, list | tuple | set | frozenset):
@@ -96,7 +96,7 @@ def _value(value: object) -> Any:
     raise UsageError("CEP607", message, "pass a number, a text, a date, a datetime, a timedelta, a Decimal or a list")
 
 
-def _read_value(value: Any) -> Any:
+def _read_value(value: Value) -> Value:
     if not isinstance(value, list):
         return value
     name, written = value

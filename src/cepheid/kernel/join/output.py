@@ -29,9 +29,7 @@ class MatchPositions:
 class MatchBuffers:
     """Where matches are written: an array for each component. `spare`: arrays of an earlier run, to be used again."""
 
-    def __init__(
-        self, components: int, *, native: bool, spare: list[tuple[np.ndarray, np.ndarray]] | None = None
-    ) -> None:
+    def __init__(self, components: int, *, native: bool, spare: list[tuple[np.ndarray, ...]] | None = None) -> None:
         self.components = components
         self.native = native
         self.spare = spare

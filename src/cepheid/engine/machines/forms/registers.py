@@ -20,6 +20,7 @@ from cepheid.kernel.arrays import Array
 from cepheid.kernel.compile import library_function
 from cepheid.pattern.expressions.types import Kind
 from cepheid.pattern.tree.nodes import Fires
+from cepheid.values.value import Value
 
 MOST = 50_000_000
 """Matches that are enumerated at once."""
@@ -44,7 +45,7 @@ class RegisterForm:
         # Whether a match may come with its last event and once more when its window is over.
         finals = any(arc.target in automaton.finals for arc in automaton.arcs if arc.fires is not Fires.END)
         self._twice = automaton.waits and finals
-        self._emitted: set[tuple[Any, ...]] = set()  # matches that may come again
+        self._emitted: set[tuple[Value, ...]] = set()  # matches that may come again
 
     def check(self) -> None:
         """Runs are as many as there is memory for."""

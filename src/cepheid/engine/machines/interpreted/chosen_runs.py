@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from cepheid.engine.encoding.codec import decode, encode
 from cepheid.engine.machines.protocol import StateFacts
@@ -26,6 +25,7 @@ from cepheid.reference.output import (
     take,
 )
 from cepheid.reference.runs import Run
+from cepheid.values.value import Value
 
 
 class ChosenRuns:
@@ -84,12 +84,12 @@ class ChosenRuns:
             start_of(query, other) <= start_of(query, run) and may_start(query, other, taken) for other in others
         )
 
-    def dump(self, dump_run: Callable[[Run], Any]) -> StateFacts:
+    def dump(self, dump_run: Callable[[Run], Value]) -> StateFacts:
         """As JSON."""
         busy = [[encode(key), taken.end, taken.free] for key, taken in self.busy.items()]
         return {"held": [dump_run(run) for run in self.held], "busy": busy}
 
-    def load(self, saved: StateFacts, load_run: Callable[[Any], Run]) -> None:
+    def load(self, saved: StateFacts, load_run: Callable[[Value], Run]) -> None:
         """From JSON."""
         self.held = [load_run(run) for run in saved["held"]]
         self.busy = {decode(key): TakenSpan(end, *(free or [EVER])) for key, end, *free in saved["busy"]}
