@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 import pyarrow as pa
@@ -14,7 +13,7 @@ from cepheid.cli.progress import working
 from cepheid.cli.streams import write_stdout
 from cepheid.cli.write import check_output, csv_lines, json_lines, write_file
 
-Option = Callable[[Callable[..., Any]], Callable[..., Any]]
+Option = Callable[[Callable[..., object]], Callable[..., object]]
 
 
 def output_option(what: str) -> Option:

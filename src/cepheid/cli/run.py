@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -224,7 +225,7 @@ def run(
         many.report_wrong(prepared)
 
 
-def _check_options(stream: bool, for_streams: dict[str, Any], for_batches: dict[str, Any]) -> None:
+def _check_options(stream: bool, for_streams: Mapping[str, object], for_batches: Mapping[str, object]) -> None:
     for name, value in (for_batches if stream else for_streams).items():
         if value:
             what = "not for streams: leave it out" if stream else "for streams only: add --stream"

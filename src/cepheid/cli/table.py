@@ -31,7 +31,7 @@ class _Line:
     """A line of the table. `last`: a match ends here."""
 
     keys: tuple[str, ...]
-    cells: dict[str, Any]
+    cells: dict[str, object]
     last: bool = False
     style: str = ""
 
@@ -103,7 +103,7 @@ def _instant(time: Any) -> Any:
     return datetime.fromisoformat(time) if isinstance(time, str) and time[-6:-5] in ("+", "-") else time
 
 
-def _labelled(variable: str, bound_to: Any) -> list[tuple[str, dict[str, Any]]]:
+def _labelled(variable: str, bound_to: Any) -> list[tuple[str, dict[str, object]]]:
     if isinstance(bound_to, list):
         return [(f"{variable}[{k}]", event) for k, event in enumerate(bound_to, start=1)]
     return [(variable, bound_to)] if bound_to is not None else []

@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import click
 import pyarrow as pa
@@ -57,7 +56,7 @@ def _write_parquet(matches: pa.Table, path: Path) -> None:
         raise FileError("CEP802", f"Parquet can't hold the matches: {reason}", "write .jsonl instead") from None
 
 
-def _rows(matches: pa.Table) -> Iterator[tuple[Any, ...]]:
+def _rows(matches: pa.Table) -> Iterator[tuple[object, ...]]:
     """The rows, converted in chunks: Python values take much more memory than Arrow's."""
     for start in range(0, matches.num_rows, _ROWS_AT_ONCE):
         part = matches.slice(start, _ROWS_AT_ONCE)

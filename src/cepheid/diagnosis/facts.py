@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from cepheid.engine.matches.in_words import said_matches
+from cepheid.values.json import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,7 @@ class Findings:
             self.exact and other.exact,
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """All of it, as JSON has it."""
         json = asdict(self)
         del json["seen"]["span"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from cepheid.diagnosis.whole_columns import QueryColumns
@@ -12,7 +10,7 @@ EVENTS = 20_000
 """How many events are read as Python values."""
 
 
-def sample_of(columns: QueryColumns, most: int | None) -> Any:
+def sample_of(columns: QueryColumns, most: int | None) -> np.ndarray | None:
     """The rows of some events of a table; None: all of them."""
     table = columns.table
     if most is None or table.num_rows <= most:

@@ -22,12 +22,12 @@ class QueryColumns:
     numbers: those of the rows, where the table is a part of another one.
     """
 
-    def __init__(self, query: Runnable, table: pa.Table, times: np.ndarray, numbers: Any = None) -> None:
+    def __init__(self, query: Runnable, table: pa.Table, times: np.ndarray, numbers: np.ndarray | None = None) -> None:
         self.query = query
         self.table = table
         self.times = times
         self.numbers = numbers
-        self._codes: dict[str, Any] = {}
+        self._codes: dict[str, np.ndarray] = {}
 
     @cached_property
     def seen(self) -> EventFacts:
@@ -69,7 +69,7 @@ class QueryColumns:
             indexes = codes if name is self.keys[0] else _recoded(indexes * (int(codes.max(initial=0)) + 1) + codes)
         return indexes
 
-    def codes(self, name: str) -> Any:
+    def codes(self, name: str) -> np.ndarray:
         """A number for each value of a column; 0 for NULL."""
         if name not in self._codes:
             self._codes[name] = _numbers(self._coded(name))
@@ -95,18 +95,19 @@ class QueryColumns:
         apart = np.diff(times[order])[np.diff(self.partitions[order]) == 0]
         return int(np.median(apart)) * self.query.schema.tick if len(apart) else None
 
-    def of_types(self, types: Sequence[str]) -> Any:
+    def of_types(self, types: Sequence[str]) -> np.ndarray:
         """Which events are of some types; all of them if none is named."""
         name = self.query.schema.roles.type
         if name is None or not types:
             return np.ones(self.table.num_rows, bool)
         wanted = np.array([False, *(value in types for value in self._type_names)])
-        return wanted[self.codes(name)]
+        flags: np.ndarray = wanted[self.codes(name)]
+        return flags
 
     @cached_property
     def _type_names(self) -> list[str]:
         """The types, in the order of their numbers."""
-        names: list[Any] = self._coded(str(self.query.schema.roles.type)).dictionary.to_pylist()
+        names: list[str] = self._coded(str(self.query.schema.roles.type)).dictionary.to_pylist()
         return names
 
     def of(self, component: Component, name: str) -> pa.ChunkedArray:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
-from typing import Any
 
 import pyarrow as pa
 
 from cepheid.pattern.expressions import nodes as ex
 from cepheid.pattern.expressions.aggregates import Aggregate
 
-_ANNOTATED: Mapping[Any, pa.DataType] = {
+_ANNOTATED: Mapping[object, pa.DataType] = {
     bool: pa.bool_(),
     int: pa.int64(),
     float: pa.float64(),
@@ -48,7 +47,7 @@ def how_to_declare(name: str | None, functions: Mapping[str, Callable[..., objec
     return f"annotate it: def {name}(…) -> float"
 
 
-def _return_annotation(function: Callable[..., object]) -> Any:
+def _return_annotation(function: Callable[..., object]) -> object:
     """The annotation of a function's result, without `| None`."""
     try:
         annotation: object = inspect.get_annotations(function, eval_str=True).get("return")
