@@ -50,7 +50,7 @@ def numbers_of(name: str, kind: Kind, column: pa.ChunkedArray) -> Any:
 
 def few_numbers(name: str, kind: Kind, values: Sequence[Value]) -> Any:
     """The same of a few values."""
-    cells: list[Any] = [0 if value is None else value for value in values]
+    cells: list[Value] = [0 if value is None else value for value in values]
     if kind in (Kind.TIMESTAMP, Kind.DURATION):
         _check_near(name, *map(abs, cells))
     return np.array(cells, {Kind.BOOL: np.uint8, Kind.FLOAT: np.float64}.get(kind, np.int64))
@@ -90,7 +90,7 @@ def type_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[str | None]]:
     return to_numpy(codes), names
 
 
-def few_type_codes(values: Iterable[Any]) -> tuple[np.ndarray, list[str | None]]:
+def few_type_codes(values: Iterable[str | None]) -> tuple[np.ndarray, list[str | None]]:
     """The same of a few values."""
     known: dict[str | None, int] = {}
     codes = [known.setdefault(name, len(known)) for name in values]

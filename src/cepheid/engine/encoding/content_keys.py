@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import flags_to_numpy, from_numpy, to_numpy
 from cepheid.values.match_id import content_text
+from cepheid.values.value import Value
 
 _SEEDS = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)[:, None]
 _NULL = np.uint64(0x5851F42D4C957F2D)
@@ -70,7 +71,7 @@ def _words(array: pa.Array) -> np.ndarray:
     return _with_nulls(array, _of_texts([content_text(value) for value in array.to_pylist()]))
 
 
-def _of_values(values: list[Any]) -> Any:
+def _of_values(values: list[Value]) -> Any:
     whole = [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
     return _of_texts([content_text(value) for value in whole])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -61,7 +61,7 @@ class FewEvents:
         """The events as an Arrow table, made at each call."""
         arrays = []
         for k, (column, scale) in enumerate(zip(self.form.arrow.types, self.form.scales, strict=True)):
-            values: list[Any] = [row[k] for row in self.rows]
+            values: list[Value] = [row[k] for row in self.rows]
             if scale != 1:
                 values = [None if value is None else value // scale for value in values]
             arrays.append(pa.array(values, column))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +29,7 @@ class Strings:
         numbers = np.array([-1 if text is None else self.code(text) for text in coded.dictionary.to_pylist()], np.int64)
         return take_codes(numbers, coded.indices, -1)
 
-    def encode_few(self, values: Iterable[Any]) -> np.ndarray:
+    def encode_few(self, values: Iterable[str | None]) -> np.ndarray:
         """The codes of a few values."""
         return np.array([-1 if text is None else self.code(text) for text in values], np.int64)
 

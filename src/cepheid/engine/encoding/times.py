@@ -59,7 +59,7 @@ def is_ascending(times: np.ndarray) -> bool:
     return bool(library_function("rises", native=True)(np.ascontiguousarray(times), len(times)))
 
 
-def bounds(times: Any) -> tuple[int, int]:
+def bounds(times: np.ndarray) -> tuple[int, int]:
     """The least and the greatest of some times, which are most often in order."""
     return (int(times[0]), int(times[-1])) if is_ascending(times) else (int(times.min()), int(times.max()))
 

@@ -14,6 +14,7 @@ from cepheid.engine.machines.protocol import KeptRows
 from cepheid.engine.matches.matches import Matches
 from cepheid.front.templates.rule_columns import RULE, WINDOW
 from cepheid.pattern.expressions.sampled import constant_column
+from cepheid.values.json import Json
 
 __all__ = ["RULE", "WINDOW", "Router", "RuleMatches", "Tier", "constant_column"]
 
@@ -35,10 +36,10 @@ class Tier(Protocol):
 
     reloads: bool
 
-    def add(self, numbers: Any, constants: pa.Table, at: int | None, kind: object = None) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.Table, at: int | None, kind: object = None) -> None:
         """Rules with their constants; at: None is from the beginning. kind: what the tier must know of the template."""
 
-    def remove(self, numbers: Any, at: int) -> None:
+    def remove(self, numbers: np.ndarray, at: int) -> None:
         """Rules that see no event after a time."""
 
     def settle_rules(self) -> None:
@@ -56,10 +57,10 @@ class Tier(Protocol):
     def compact(self, watermark: int) -> int | None:
         """Drop what no match to come can need; the first event that one can have among those so far."""
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[Json, list[np.ndarray]]:
         """The state: facts for a header, and flat arrays."""
 
-    def load(self, facts: dict[str, Any], arrays: list[Any], rows: KeptRows) -> None:
+    def load(self, facts: Json, arrays: list[np.ndarray], rows: KeptRows) -> None:
         """Take up a state that was dumped."""
 
     def counters(self) -> Mapping[str, int]:
@@ -69,10 +70,10 @@ class Tier(Protocol):
 class Router(Protocol):
     """Which rules an event concerns."""
 
-    def add(self, numbers: Any, constants: pa.Table) -> None:
+    def add(self, numbers: np.ndarray, constants: pa.Table) -> None:
         """Add rules; `numbers` are ascending, `constants` has a row for each."""
 
-    def remove(self, numbers: Any) -> None:
+    def remove(self, numbers: np.ndarray) -> None:
         """Remove rules: no event finds them from now on."""
 
     def clear(self) -> None:
@@ -81,13 +82,13 @@ class Router(Protocol):
     def copy(self) -> Router:
         """The same at the beginning of another stream, to which more may come."""
 
-    def dump(self) -> tuple[Any, ...]:
+    def dump(self) -> tuple[np.ndarray, ...]:
         """Arrays that say what it knows of the events so far; none: nothing."""
 
-    def load(self, arrays: Sequence[Any], numbers: Any, at: int | None) -> None:
+    def load(self, arrays: Sequence[np.ndarray], numbers: np.ndarray, at: int | None) -> None:
         """Take these up, of some rules, after events up to a time; None: there were none."""
 
-    def route(self, batch: Batch) -> tuple[Any, Any]:
+    def route(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         """The places of events in a batch and the numbers of the rules that each concerns, by event and number."""
 
     def most(self, batch: Batch) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from cepheid.front.cesar.result import column_of
 from cepheid.front.templates.template import Joined
 from cepheid.pattern.tree.nodes import Ties
 
-Part = tuple[Any, MatchTable | pa.Table]
+Part = tuple[np.ndarray, MatchTable | pa.Table]
 """Matches, whose rows are ids of events, and the numbers of their rules; results of CESAR are rows of a table."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class ManyStream:
         self._tiers: dict[str, Tier] = {}
         self._names: list[str] = []  # of the tiers, by their numbers
         self._tier_of = np.zeros(0, np.int32)  # the number of the tier, by the number of a rule
-        self._added: list[tuple[int, Any]] = []  # the templates and the numbers of rules that came together
+        self._added: list[tuple[int, np.ndarray]] = []  # the templates and the numbers of rules that came together
         self._enough_rows = FEW_ROWS
 
     def anew(
@@ -172,9 +172,7 @@ class ManyStream:
         added = [[template, sink.array(f"added.{k}", numbers)] for k, (template, numbers) in enumerate(self._added)]
         return {"stream": write_stream("stream", EVENTS, self.stream, sink), "tiers": tiers, "added": added}
 
-    def load(
-        self, rules: RuleSet, lives: Lifetimes, watermark: int | None, header: Mapping[str, Any], source: PartSource
-    ) -> None:
+    def load(self, rules: RuleSet, lives: Lifetimes, watermark: int | None, header: Json, source: PartSource) -> None:
         """Restore a state: the rules that it has come together as they did, so that each is in the same tier."""
         read_stream(header["stream"], self.stream, source)
         reached = ALWAYS if watermark is None else watermark
@@ -199,12 +197,12 @@ class ManyStream:
         """Whether `reload` can be called."""
         return all(tier.reloads for tier in self._tiers.values())
 
-    def reload(self, header: Mapping[str, Any], source: PartSource) -> None:
+    def reload(self, header: Json, source: PartSource) -> None:
         """Take up another state of the same rules, in place of this one: what finds the rules is not made anew."""
         read_stream(header["stream"], self.stream, source)
         self._load_tiers(header, source)
 
-    def _load_tiers(self, header: Mapping[str, Any], source: PartSource) -> None:
+    def _load_tiers(self, header: Json, source: PartSource) -> None:
         for name, saved in header["tiers"].items():
             if name in self._tiers:
                 arrays = [source.array(reference) for reference in saved["arrays"]]

@@ -11,6 +11,7 @@ from cepheid.engine.stream.arrivals import Timed
 from cepheid.engine.stream.event_log import EventLog, Net
 from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.pipeline import Pipeline
+from cepheid.values.json import Json
 
 
 class Ahead(Protocol):
@@ -41,10 +42,10 @@ class Ahead(Protocol):
     def forget_partitions(self, ahead: PartitionTimes) -> None:
         """Let go of what partitions do not need of which all events before other times are in."""
 
-    def save(self, sink: Sink) -> tuple[dict[str, Any], dict[str, Any]]:
+    def save(self, sink: Sink) -> tuple[Json, Json]:
         """The state: of the pipeline, and what there is besides."""
 
-    def load(self, state: dict[str, Any], saved: dict[str, Any], source: PartSource) -> None:
+    def load(self, state: Json, saved: Json, source: PartSource) -> None:
         """Take up what was saved."""
 
 

@@ -28,7 +28,7 @@ from cepheid.kernel.compile import has_compiler
 from cepheid.pattern.binding.schema import Schema
 from cepheid.values.keys import sort_key
 
-Timed = tuple[Events, Any]
+Timed = tuple[Events, np.ndarray]
 """Some events and their times in ticks."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cepheid.engine.machines.protocol import Machine
 from cepheid.engine.program import QueryCache
@@ -18,6 +18,7 @@ from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Fires, Language, Output, QueryTree
 from cepheid.pattern.tree.walk import arcs_in
 from cepheid.plan.join import Join
+from cepheid.values.json import Json
 
 if TYPE_CHECKING:
     from cepheid.engine.planning.compiled_query import CompiledQuery
@@ -141,7 +142,7 @@ def check_again(query: Runnable, name: str) -> None:
         raise PatternError("CEP229", message, remedy)
 
 
-def convert(state: dict[str, Any], pipeline: Pipeline, fits: Sequence[bool], watermark: int | None) -> None:
+def convert(state: Json, pipeline: Pipeline, fits: Sequence[bool], watermark: int | None) -> None:
     """Fill the pipeline of another query with a state in memory. watermark: all events before it are in it."""
     load_pipeline(state, MemorySource(), pipeline, fits)
     for query, known in zip(pipeline.queries, fits, strict=True):

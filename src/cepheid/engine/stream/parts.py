@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.stream.rows import RowsInMemory, StoredRows
+from cepheid.values.json import Json
 
-Header = dict[str, Any]
+Header = Json
 """What JSON can carry of a state. It says where parts are found again."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from cepheid.errors import InputError
 from cepheid.front.runnable import Runnable
 from cepheid.pattern.tree.nodes import Ties
 from cepheid.plan.spec import AUTO, AUTOMATON, PlanSpec
+from cepheid.values.json import Json
 
 GENERAL = "interpreted"
 """The kind of machine that computes with integers of any size."""
@@ -249,7 +249,7 @@ class QueryStream:
         """The kind of machine that can read the state."""
         return UNPLANNED if self.machine is None else self.machine.kind
 
-    def dump(self) -> tuple[dict[str, Any], list[Any]]:
+    def dump(self) -> tuple[Json, list[np.ndarray]]:
         """The state of the machine, with what its plan was chosen by; nothing before the first event."""
         if self.machine is None:
             return {}, []
@@ -257,7 +257,7 @@ class QueryStream:
         facts, arrays = self.machine.dump()
         return facts if self._chooser is None else {**facts, "planned": self._chooser.dump()}, arrays
 
-    def load(self, facts: dict[str, Any], arrays: list[Any]) -> None:
+    def load(self, facts: Json, arrays: list[np.ndarray]) -> None:
         """Restore a state that was dumped."""
         if not facts:
             return

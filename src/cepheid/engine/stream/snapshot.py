@@ -45,7 +45,7 @@ def write_state(facts: Json, pipeline: Pipeline | None, late: pa.Table | None, s
     return header if pipeline is None else header | write_pipeline(pipeline, sink)
 
 
-def write_pipeline(pipeline: Pipeline, sink: Sink, events: dict[str, Any] | None = None) -> dict[str, Any]:
+def write_pipeline(pipeline: Pipeline, sink: Sink, events: Json | None = None) -> Json:
     """The streams and the machines of a pipeline. events: the stream of events, if it is written already."""
     machines = [query.dump() for query in pipeline.queries]  # which drops what is over
     streams = [
@@ -65,7 +65,7 @@ def write_pipeline(pipeline: Pipeline, sink: Sink, events: dict[str, Any] | None
     return {"streams": streams, "queries": queries}
 
 
-def write_stream(place: str, source: StreamSource, stream: InputStream, sink: Sink) -> dict[str, Any]:
+def write_stream(place: str, source: StreamSource, stream: InputStream, sink: Sink) -> Json:
     """A stream: what waits, what is kept, and its codes."""
     partitions = []
     for k, (split, numbers) in enumerate(stream.codes.keys.items()):
@@ -93,12 +93,12 @@ def _reader(pipeline: Pipeline, source: StreamSource, stream: InputStream) -> di
     return {"reader": next(number for number, query in enumerate(pipeline.queries) if query.stream is stream)}
 
 
-def saved_source(saved: dict[str, Any]) -> StreamSource:
+def saved_source(saved: Json) -> StreamSource:
     """The streams that a saved one is made of."""
     return tuple(saved["name"]) if isinstance(saved["name"], list) else (saved["name"],)
 
 
-Read = tuple[dict[str, Any], pa.Schema | None, Callable[[Pipeline], None], pa.Table | None]
+Read = tuple[Json, pa.Schema | None, Callable[[Pipeline], None], pa.Table | None]
 
 
 def read_state(header: Json, source: PartSource, fingerprint: str) -> Read:
@@ -128,7 +128,7 @@ def _schema(entry: Any, source: PartSource) -> pa.Schema:
 
 
 def load_pipeline(
-    header: dict[str, Any],
+    header: Json,
     source: PartSource,
     pipeline: Pipeline,
     fits: Sequence[bool] | None = None,
@@ -166,7 +166,7 @@ def load_pipeline(
             query.load(saved["machine"], arrays)
 
 
-def read_stream(saved: dict[str, Any], stream: InputStream, source: PartSource) -> None:
+def read_stream(saved: Json, stream: InputStream, source: PartSource) -> None:
     """Fill a new stream with what `write_stream` has written."""
     stream.restore(source.rows(saved["kept"], saved["base"]), saved["base"], saved["events"], saved["last"])
     stream.mixed = saved.get("mixed", 0)

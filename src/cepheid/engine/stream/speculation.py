@@ -52,7 +52,7 @@ class SavedState:
     """The state of the pipeline when all events before a place were in (None: at the beginning)."""
 
     place: int | None
-    state: dict[str, Any]
+    state: Json
     certain: int | None  # a time before which no further match can end
     given: int  # how often matches were given until then
 
@@ -135,7 +135,7 @@ class Speculation:
         self.prompt = all(map(_is_prompt, self.open().queries))
         return self.change(replace(net, first=first if net.first is None else min(first, net.first)), self.watermark)
 
-    def _converted(self, state: dict[str, Any], fits: Sequence[bool], place: int | None) -> dict[str, Any]:
+    def _converted(self, state: Json, fits: Sequence[bool], place: int | None) -> Json:
         pipeline = self.open()
         convert(state, pipeline, fits, place)
         return self._saved(pipeline)
@@ -198,12 +198,12 @@ class Speculation:
 
     # States that are kept.
 
-    def _saved(self, pipeline: Pipeline | None = None) -> dict[str, Any]:
+    def _saved(self, pipeline: Pipeline | None = None) -> Json:
         source = self.head if pipeline is None else pipeline
-        state: dict[str, Any] = written(write_pipeline(source, MemorySink()))  # whose lists the machines go on with
+        state: Json = written(write_pipeline(source, MemorySink()))  # whose lists the machines go on with
         return state
 
-    def _restored(self, state: dict[str, Any]) -> Pipeline:
+    def _restored(self, state: Json) -> Pipeline:
         pipeline = self.open()
         load_pipeline(state, MemorySource(), pipeline)
         return pipeline

@@ -93,7 +93,7 @@ class JoinedStream(InputStream):
         super().__init__(schema, once=False)
         self.rules_of = rules
         self.source: KeptRows | None = None  # the events themselves
-        self._parts: list[tuple[Any, Any]] = []  # ids of events and numbers of rules, as they came
+        self._parts: list[tuple[np.ndarray, np.ndarray]] = []  # ids of events and numbers of rules, as they came
 
     def append(self, events: Events, times: np.ndarray) -> Batch:
         """The next rows, which are in order."""

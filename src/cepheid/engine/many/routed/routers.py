@@ -68,11 +68,11 @@ class AllPairs:
     def clear(self) -> None:
         self.numbers = np.zeros(0, np.int64)
 
-    def dump(self) -> tuple[Any, ...]:
+    def dump(self) -> tuple[np.ndarray, ...]:
         """Nothing depends on the events so far."""
         return ()
 
-    def load(self, arrays: Sequence[Any], numbers: np.ndarray, at: int | None) -> None:
+    def load(self, arrays: Sequence[np.ndarray], numbers: np.ndarray, at: int | None) -> None:
         """There is nothing to load: the rules are all that it knows."""
 
     def copy(self) -> AllPairs:

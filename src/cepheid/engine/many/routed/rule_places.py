@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +71,7 @@ class RulePlaces:
         """Whether some of them do not see all events."""
         return bool((self.since > EVER).any() or (self.until < FOREVER).any())
 
-    def keep(self, wanted: Any) -> None:
+    def keep(self, wanted: np.ndarray) -> None:
         """Forget all but some, by a mask over places."""
         if self.constants.num_columns:
             self.constants = self.constants.filter(from_numpy(wanted))

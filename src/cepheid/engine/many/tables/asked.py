@@ -137,7 +137,7 @@ class RowWays:
         return cls(all_rows[order], joined.take(order))
 
 
-def _sorted(*keys: Any) -> tuple[np.ndarray, bool]:
+def _sorted(*keys: np.ndarray) -> tuple[np.ndarray, bool]:
     """The order by some numbers, the first ones first, and whether some are alike: one sort for all of them."""
     packed: np.ndarray = np.zeros(len(keys[0]), np.int64)
     for values in keys:
@@ -167,10 +167,10 @@ class Asking:
     """Conditions of one step under construction."""
 
     def __init__(self) -> None:
-        self.rows: list[Any] = []
-        self.columns: list[Any] = []
-        self.lows: list[Any] = []
-        self.highs: list[Any] = []
+        self.rows: list[np.ndarray] = []
+        self.columns: list[np.ndarray] = []
+        self.lows: list[np.ndarray] = []
+        self.highs: list[np.ndarray] = []
 
     def bound(self, rows: np.ndarray, column: int, operator: str, values: np.ndarray, null: np.ndarray) -> None:
         """`column operator value`; NULL is never so."""

@@ -14,7 +14,7 @@ from cepheid.kernel import shared as k
 from cepheid.values.json import Json
 
 COUNTED = [k.TOUCHED, k.CANDIDATES, k.MADE]
-Places = Sequence[tuple[Any, Any]]
+Places = Sequence[tuple[np.ndarray, np.ndarray]]
 """Rules, and the nodes of each, step by step; 0 where it has none."""
 
 
