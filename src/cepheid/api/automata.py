@@ -39,13 +39,13 @@ def _as_automaton(program: CompiledProgram, events: pa.Schema) -> Program | None
     if arcs_in(query):
         return None
     try:
-        own = as_own(program.bind(make_schema(events, program.roles))[0])
+        native = as_own(program.bind(make_schema(events, program.roles))[0])
     except NotNative as reason:
         raise UsageError(
             "CEP613", f"the query can't be written as an automaton: {reason}", _remedy(str(reason))
         ) from None
-    same = () if own.keyed else tuple(test for test in query.where if isinstance(test, ex.SameValue))
-    written = replace(query, pattern=own.automaton, strategies=(), where=same, having=None, returns=own.returns)
+    same = () if native.keyed else tuple(test for test in query.where if isinstance(test, ex.SameValue))
+    written = replace(query, pattern=native.automaton, strategies=(), where=same, having=None, returns=native.returns)
     return parse(print_program(Program((written,))))
 
 

@@ -48,7 +48,6 @@ class Terminal:
         self._write(f"\r\x1b[2K{f'cepheid {bar}{text}'[:width]}")
 
     def clear(self) -> None:
-        """Leave an empty line."""
         self._write("\r\x1b[2K")
 
     def _write(self, text: str) -> None:
@@ -77,7 +76,6 @@ class Notebook:
             self._handle.update(content, raw=True)
 
     def clear(self) -> None:
-        """Show nothing."""
         if self._handle is not None:
             self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
 
@@ -103,15 +101,15 @@ class Bar:
         self._screen = screen
         self._drawn = False
 
-    def look(self, now: float) -> None:
+    def look(self, time: float) -> None:
         """Draw it if the run has taken long enough."""
         since = _compiling_since(self._meter.thread)
-        if since is not None and now - since >= PATIENCE:
-            text = f"compiling the query: {now - since:.0f} s so far; the next run finds it in the cache"
+        if since is not None and time - since >= PATIENCE:
+            text = f"compiling the query: {time - since:.0f} s so far; the next run finds it in the cache"
             self._screen.draw(text, None)
-        elif now - self._meter.begun >= PATIENCE:
+        elif time - self._meter.begun >= PATIENCE:
             done, total = self._meter.done, self._meter.total
-            seconds = int(now - self._meter.begun)
+            seconds = int(time - self._meter.begun)
             text = f"{done:,} of {total:,} {self._meter.what}, {seconds // 60}:{seconds % 60:02}"
             self._screen.draw(text, done / total if total else None)
         else:
@@ -119,7 +117,7 @@ class Bar:
         self._drawn = True
 
     def clear(self) -> None:
-        """The run is over."""
+        """Erase what was drawn, as the run is over."""
         if self._drawn:
             self._screen.clear()
 
@@ -140,7 +138,7 @@ class _Watcher:
         self._thread: Thread | None = None
 
     def add(self, bar: Bar) -> None:
-        """A run has begun."""
+        """Watch a run from its beginning; the thread starts with the first one."""
         with self._lock:
             self._bars.append(bar)
             if self._thread is None:
@@ -149,7 +147,6 @@ class _Watcher:
         self._some.set()
 
     def remove(self, bar: Bar) -> None:
-        """A run is over."""
         with self._lock:
             self._bars.remove(bar)
             if not self._bars:

@@ -42,9 +42,9 @@ _MATCHES: Mapping[Language, Callable[[Runnable, pa.Table, int | None], Matches]]
 
 def match_by_reference(query: Query, base: pa.Table, schema: Schema, horizon: int | None) -> Matches:
     """The matches of a program, with those of each query among the outputs."""
-    found = each_by_reference(query, base, schema, horizon)
+    matches = each_by_reference(query, base, schema, horizon)
     names = [name for name in query.compiled.names if not is_hidden(name)]
-    return found[-1].with_outputs(dict(zip(names, found, strict=True)))
+    return matches[-1].with_outputs(dict(zip(names, matches, strict=True)))
 
 
 def each_by_reference(query: Query, base: pa.Table, schema: Schema, horizon: int | None) -> list[Matches]:

@@ -55,14 +55,14 @@ class ChangeSession(Session):
         return super().advance(watermark)
 
     def close(self) -> Any:
-        """End the stream."""
+        """End the stream; return what that changes, after which nothing changes any more."""
         return super().close()
 
     def retract(self, rows: object) -> Any:
         """Take events back. Each row takes back one event that is equal in every column."""
         self._check_retractable()
-        given = self._plain("retract", rows)
-        return self._push(given, np.full(given.num_rows, -1, np.int8))
+        table = self._plain("retract", rows)
+        return self._push(table, np.full(table.num_rows, -1, np.int8))
 
     def revise(self, old: object, new: object) -> Any:
         """Take events back and put others in their place, in one call."""

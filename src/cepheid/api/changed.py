@@ -49,9 +49,9 @@ def _check_alike(query: Query, change: ReplaceQuery) -> None:
     if len(other.compiled.queries) != 1:
         message = f"a program of {len(other.compiled.queries)} queries can't replace '{change.name}'"
         raise PatternError("CEP229", message, "replace one query by one query")
-    own: Roles = query.compiled.roles
-    found: Roles = other.compiled.roles
-    if own != found:
+    roles: Roles = query.compiled.roles
+    other_roles: Roles = other.compiled.roles
+    if roles != other_roles:
         message = (
             f"the query in place of '{change.name}' has other roles of columns (time, type, order_by, types, unit)"
         )
@@ -69,25 +69,25 @@ def _with_versions(query: Query, changes: Sequence[ReplaceQuery], schema: Schema
         changes = changes[passed[-1] :] if passed else changes
     versions = [[Version(analysed)] for analysed in compiled.queries]
     for change in changes:
-        own = versions[compiled.names.index(change.name) if change.name in compiled.names else -1]
+        versions_of_query = versions[compiled.names.index(change.name) if change.name in compiled.names else -1]
         new, at = change.query.compiled.queries[0], ticks_in(change.at)
-        into = own[0].query.query.into
+        into = versions_of_query[0].query.query.into
         if new.query.into is None and into is not None:  # the name of the query says it
             new = replace(new, query=replace(new.query, into=into))
-        check_version(own[0].query, new, change.name)
-        last = own[-1].since
+        check_version(versions_of_query[0].query, new, change.name)
+        last = versions_of_query[-1].since
         if last is not None and at < last:
             message = f"the conditions of '{change.name}' change at a later time already"
             raise PatternError("CEP229", message, "replace it at that time, or later")
         if last == at or at == EVER:  # then no event was before it
-            own.pop()
-        own.append(Version(new, None if at == EVER else at))
+            versions_of_query.pop()
+        versions_of_query.append(Version(new, None if at == EVER else at))
     constant = _constant(schema)
     queries = []
-    for raw, own in zip(query.parsed.queries, versions, strict=True):
-        while settled is not None and len(own) > 1 and ticks_in(own[1].since) < settled:
-            own = [replace(own[1], since=None), *own[2:]]
-        queries.append(replace(one_query(own, constant), sees=raw.sees))  # which is read once more
+    for raw, versions_of_query in zip(query.parsed.queries, versions, strict=True):
+        while settled is not None and len(versions_of_query) > 1 and ticks_in(versions_of_query[1].since) < settled:
+            versions_of_query = [replace(versions_of_query[1], since=None), *versions_of_query[2:]]
+        queries.append(replace(one_query(versions_of_query, constant), sees=raw.sees))  # which is read once more
     return Program(tuple(queries))
 
 

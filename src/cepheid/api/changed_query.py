@@ -31,10 +31,10 @@ def changed_query(query: Query, changes: ChangeList, schema: Schema, settled: in
                 if functions.setdefault(name, function) != function:
                     message = f"the function '{name}' is another one in the query in place of '{change.name}'"
                     raise PatternError("CEP229", message, "give it another name: both are needed, by turns")
-    found = _quietly(query, program, functions=functions)
-    query.surprises.warn(one for one in found.surprises.of_query() if one.code == LOST)
-    vars(found)["lasting"] = found  # which has its rests
-    return found
+    changed = _quietly(query, program, functions=functions)
+    query.surprises.warn(warning for warning in changed.surprises.of_query() if warning.code == LOST)
+    vars(changed)["lasting"] = changed  # which has its rests
+    return changed
 
 
 def lasting_query(query: Query) -> Query:
@@ -59,12 +59,12 @@ def query_with_log(query: Query, changes: ChangeList, schema: Schema) -> Query:
         return query.changed(changes, schema)
     log = read_log(automaton_of(query.parsed.queries[0]), arcs)
     try:
-        found = query.alike(with_changes(query.parsed, log.added))
-        bound = found.cache.query(0, schema).query
+        added = query.alike(with_changes(query.parsed, log.added))
+        bound = added.cache.query(0, schema).query
     except CepheidError:
         return query.changed(changes, schema)  # which tells what is wrong, with the numbers of the arc itself
     timed = log.timed(automaton_in(bound))
     if timed is None:
         return query.changed(changes, schema)
     compiled = CompiledQuery(bound.with_parts(body=timed))
-    return found.run_by(found.cache.of(compiled, schema, lambda: query.changed(changes, schema).cache))
+    return added.run_by(added.cache.of(compiled, schema, lambda: query.changed(changes, schema).cache))

@@ -28,15 +28,15 @@ class Together:
         self.changes.append(add_arc(source, target, condition, **options))
 
     def remove_arc(self, name: str, /, at: object = None) -> None:
-        """Remove an arc."""
+        """Remove an arc, at a time (None: now), as one with the other changes of the block."""
         self.changes.append(remove_arc(name, at=at))
 
     def add(self, name: str, query: object, /, at: object = None, until: object = None) -> None:
-        """Add a query."""
+        """Add a query from a time on (None: now), for good or until another time."""
         self.changes.append(add_query(name, query, at=at, until=until))
 
     def remove(self, name: str, /, at: object = None) -> None:
-        """Remove a query."""
+        """Remove a query that was added, at a time (None: now)."""
         self.changes.append(remove_query(name, at=at))
 
     def replace(self, name: str, query: object, /, at: object = None) -> None:

@@ -59,7 +59,7 @@ def diagnosis(
     times = ticks(schema, table)
     surprises = query.surprises
     seen = surprises.observe(schema, table, times, whole=True)
-    found = [*surprises.of_query(), *surprises.of_schema(schema), *surprises.of_events(schema, seen)]
+    hints = [*surprises.of_query(), *surprises.of_schema(schema), *surprises.of_events(schema, seen)]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
@@ -81,10 +81,10 @@ def diagnosis(
                 part.name,
                 analysed.query,
                 columns,
-                *((0, True) if own is None else count_some(own, _COUNTING)),
+                *((0, True) if matches_of_query is None else count_some(matches_of_query, _COUNTING)),
                 counter(query, part.table, columns, check),
             )
-            for (part, own), analysed in zip(_each(query, table, matches), compiled.queries, strict=True)
+            for (part, matches_of_query), analysed in zip(_each(query, table, matches), compiled.queries, strict=True)
             for columns in [
                 QueryColumns(
                     part.query,
@@ -94,7 +94,7 @@ def diagnosis(
                 )
             ]
         ]
-        return diagnose(parts, found, sample, check)
+        return diagnose(parts, hints, sample, check)
 
 
 def _too_long(reached: int, events: int) -> tuple[str, str, str]:
@@ -107,12 +107,12 @@ def _too_long(reached: int, events: int) -> tuple[str, str, str]:
     return _LONG, message, "a key, a shorter window or conditions on fewer events make the query faster"
 
 
-def _of_the_first(found: Diagnosis, why: tuple[str, str, str]) -> Diagnosis:
+def _of_the_first(diagnosis: Diagnosis, why: tuple[str, str, str]) -> Diagnosis:
     """A diagnosis of the first events, with a hint that says so. why: its code, message and remedy."""
     code, message, remedy = why
-    about = f"this diagnosis is about the first {found.seen.events:,} events; {remedy}"
-    hints = [hint for hint in found.hints if hint.code not in (_LONG, TOO_MANY)]
-    return replace(found, hints=(Hint(code, message, about), *hints))
+    about = f"this diagnosis is about the first {diagnosis.seen.events:,} events; {remedy}"
+    hints = [hint for hint in diagnosis.hints if hint.code not in (_LONG, TOO_MANY)]
+    return replace(diagnosis, hints=(Hint(code, message, about), *hints))
 
 
 def read_sample(sample: object) -> int | str | None:
@@ -153,10 +153,10 @@ def _each(query: Query, table: pa.Table, matches: Matches | None) -> list[tuple[
         made = (match_while(query, table, lambda _: None) if matches is None else matches).outputs
     parts: list[tuple[Traced, Matches | None]] = []
 
-    def keep(name: str, bound: Runnable, own: pa.Table) -> Matches:
-        found = made_matches(bound, results(bound, own)) if is_hidden(name) else made[name]
-        parts.append((Traced(name, bound, own), found))
-        return found
+    def keep(name: str, bound: Runnable, events: pa.Table) -> Matches:
+        matches_of_query = made_matches(bound, results(bound, events)) if is_hidden(name) else made[name]
+        parts.append((Traced(name, bound, events), matches_of_query))
+        return matches_of_query
 
     run_each(compiled, table, schema, keep)
     return parts

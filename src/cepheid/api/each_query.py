@@ -22,18 +22,18 @@ def run_each(
     roles = compiled.roles
     tables: dict[str | None, pa.Table] = {None: base}
     made: dict[str, Runnable] = {}
-    found: list[Matches] = []
+    results: list[Matches] = []
     for name, (analysed, source) in zip(compiled.names, compiled.flow, strict=True):
-        table, own = tables[source[0]], schema
+        table, schema_of_query = tables[source[0]], schema
         if len(source) > 1:
-            own = schema_of(source, schema, made, roles)
-            table = pa.concat_tables(as_merged(tables[stream], own, stream) for stream in source)
+            schema_of_query = schema_of(source, schema, made, roles)
+            table = pa.concat_tables(as_merged(tables[stream], schema_of_query, stream) for stream in source)
         elif source != EVENTS:  # what a user function returns has a type by now
-            own = composite_schema(table.schema, roles)
-        bound = bind(analysed, own, compiled.functions)
+            schema_of_query = composite_schema(table.schema, roles)
+        bound = bind(analysed, schema_of_query, compiled.functions)
         matches = run(name, bound, table)
-        found.append(matches)
+        results.append(matches)
         if bound.into is not None:
             tables[bound.into] = composite_events(bound.result, matches, roles)
             made[bound.into] = bound.result
-    return found
+    return results

@@ -14,8 +14,8 @@ from cepheid.pattern.tree.walk import arcs_in
 
 def fingerprint_of(program: Program, params: Mapping[str, object], roles: Roles, functions: Iterable[str]) -> str:
     """The fingerprint of a program with its parameters, the roles of columns, and the names of its functions."""
-    given = sorted((name, repr(stable(value))) for name, value in params.items())
-    facts: list[object] = [print_program(program), given, sorted(functions), repr(roles).replace(", start=None", "")]
+    values = sorted((name, repr(stable(value))) for name, value in params.items())
+    facts: list[object] = [print_program(program), values, sorted(functions), repr(roles).replace(", start=None", "")]
     arcs = (arc for query in program.queries for arc in arcs_in(query))
     lifetimes = [(arc.since, arc.until) for arc in arcs]  # which the text does not have
     if any(since is not None or until is not None for since, until in lifetimes):

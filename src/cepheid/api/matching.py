@@ -71,13 +71,13 @@ def match_events(
         last = None if open or not len(times) else bounds(times)[1]
 
         def run(life: Life) -> Matches:
-            own = life.lifetime.events(base, times)
-            now = life.now(schema) if how.engine == "reference" else life.query.with_log(life.changes, schema)
-            return match_table(now, as_table(own[0]), own[1], how, life.lifetime.known(last))
+            part = life.lifetime.events(base, times)
+            changed = life.now(schema) if how.engine == "reference" else life.query.with_log(life.changes, schema)
+            return match_table(changed, as_table(part[0]), part[1], how, life.lifetime.known(last))
 
-        found = run(history.own)
+        matches = run(history.own)
         added = {name: run(life) for name, life in history.added.items()}
-    return found.with_outputs({**found.outputs, **added}) if added else found
+    return matches.with_outputs({**matches.outputs, **added}) if added else matches
 
 
 def match_table(query: Query, base: pa.Table, times: np.ndarray, how: How, horizon: int | None) -> Matches:
@@ -118,7 +118,7 @@ def match_arrivals(
         pipeline.push(arrival)
     matches = pipeline.advance(None, horizon)
     named = zip(query.compiled.names, matches, strict=False)
-    return matches[-1].with_outputs({name: found for name, found in named if not is_hidden(name)})
+    return matches[-1].with_outputs({name: result for name, result in named if not is_hidden(name)})
 
 
 def warn_of(query: Query, schema: Schema, events: pa.Table, times: np.ndarray) -> None:
@@ -133,6 +133,6 @@ def _net(query: Query, changes: pa.Table, op: str) -> pa.Table:
     """The events that are left of insertions and retractions."""
     table, signs = split_operations(changes, op)
     schema = make_schema(table.schema, query.compiled.roles)
-    found, unmet = net_of(schema, (table, ticks(schema, table)), signs)
+    inserted, unmet = net_of(schema, (table, ticks(schema, table)), signs)
     query.surprises.warn(query.surprises.of_retractions(unmet))
-    return table.slice(0, 0) if found is None else as_table(found[0])
+    return table.slice(0, 0) if inserted is None else as_table(inserted[0])

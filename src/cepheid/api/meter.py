@@ -31,13 +31,13 @@ class Meter:
         self.done = min(self.total, self.done + events)
         if self._callback is None:
             return
-        now = monotonic()
-        if now - self._called >= _BETWEEN:
-            self._called = now
+        time = monotonic()
+        if time - self._called >= _BETWEEN:
+            self._called = time
             self._callback(Progress(self.done, self.total))
 
     def end(self) -> None:
-        """All are done."""
+        """Report that all events are done, also those that no call counted."""
         self.done = self.total
         if self._callback is not None:
             self._callback(Progress(self.total, self.total))

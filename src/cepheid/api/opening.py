@@ -33,8 +33,8 @@ def open_session(
     if sequence is not None:
         if op is not None:
             raise retracts_numbers()
-        own = query.sequenced(sequence)
-        return own.change_session(engine, plan, lateness, late, speculate, sequence=sequence, trace=trace)
+        numbered = query.sequenced(sequence)
+        return numbered.change_session(engine, plan, lateness, late, speculate, sequence=sequence, trace=trace)
     if speculate is not None or op is not None:
         return query.change_session(engine, plan, lateness, late, speculate, op=op, trace=trace)
     return Session(query, open_waiting(query, engine, plan, lateness=lateness, late=late), trace=trace)
@@ -73,10 +73,10 @@ def restored_session(query: Query, blob: bytes, engine: str, plan: str, trace: i
         message = "the snapshot is of a session of many queries"
         raise UsageError("CEP607", message, "restore it with the Queries that it was taken from")
     facts = header["session"]
-    told: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
-    own, known = query.sequenced(told["sequence"]), facts.get("functions", [])
-    if facts["fingerprint"] == fingerprint_of(own.parsed, own.params, own.compiled.roles, known):
-        facts["fingerprint"] = own.compiled.fingerprint  # the other functions are for added queries
-    session: Session = query.session(engine=engine, plan=plan, trace=trace, **told)
+    options: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
+    numbered, known = query.sequenced(options["sequence"]), facts.get("functions", [])
+    if facts["fingerprint"] == fingerprint_of(numbered.parsed, numbered.params, numbered.compiled.roles, known):
+        facts["fingerprint"] = numbered.compiled.fingerprint  # the other functions are for added queries
+    session: Session = query.session(engine=engine, plan=plan, trace=trace, **options)
     session.load(header, source)
     return session

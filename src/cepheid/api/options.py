@@ -64,7 +64,6 @@ def _types(types: object) -> dict[str, tuple[str, ...]]:
 
 
 def read_params(params: object) -> dict[str, object]:
-    """The parameters by name."""
     if params is None:
         return {}
     if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
@@ -85,10 +84,10 @@ def read_functions(functions: object) -> dict[str, Callable[..., object]]:
         if name.lower() in AGGREGATES:
             raise BindError("CEP312", f"'{name}' is the name of an aggregate", "give your function another name")
         for part in ("step", "finish") if isinstance(function, Aggregate) else ():
-            given = getattr(function, part)
-            if not callable(given) and (part == "step" or given is not None):
+            method = getattr(function, part)
+            if not callable(method) and (part == "step" or method is not None):
                 remedy = f"pass a function: cep.Aggregate(start=…, {part}=…)"
-                raise BindError("CEP312", f"{part} of the aggregate '{name}' is {given!r}, not a function", remedy)
+                raise BindError("CEP312", f"{part} of the aggregate '{name}' is {method!r}, not a function", remedy)
     return dict(functions)
 
 
@@ -99,10 +98,10 @@ def stable(value: object) -> object:
     ('set', ["'x'", "'y'"])
     """
     if isinstance(value, set | frozenset):
-        return "set", sorted(repr(stable(found)) for found in value)
+        return "set", sorted(repr(stable(item)) for item in value)
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return value
-    parts = [stable(found) for found in value]
+    parts = [stable(item) for item in value]
     return tuple(parts) if isinstance(value, tuple) else parts
 
 

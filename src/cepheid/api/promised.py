@@ -31,12 +31,12 @@ def read_promise(where: object, columns: Mapping[str, Type]) -> tuple[ex.Express
     if isinstance(where, Mapping):
         return _read_key(where, columns), True
     if isinstance(where, Column):
-        found = where.expression
+        condition = where.expression
     elif isinstance(where, str):
-        found = parse_expression(where)
+        condition = parse_expression(where)
     else:
         raise UsageError("CEP603", f"{where!r} does not say which events are promised not to come", _EXAMPLES)
-    for node in walk(found):
+    for node in walk(condition):
         if isinstance(node, ex.Name):
             remedy = f"write e.{node.name} for a column"
             raise BindError("CEP304", f"unknown name '{node.name}' in the condition of punctuate", remedy, node.span)
@@ -44,10 +44,10 @@ def read_promise(where: object, columns: Mapping[str, Type]) -> tuple[ex.Express
         if other or isinstance(node, _OF_MATCHES):
             remedy = "read nothing but columns of the event e: e.price > 10"
             raise BindError("CEP603", "the condition of punctuate is on one event to come", remedy, node.span)
-    if not any(isinstance(node, ex.Attribute) for node in walk(found)):
+    if not any(isinstance(node, ex.Attribute) for node in walk(condition)):
         message = "the condition of punctuate reads no column"
         raise UsageError("CEP603", message, "if no event at all comes before a time, use advance")
-    return found, False
+    return condition, False
 
 
 def _read_key(where: Mapping[str, object], columns: Mapping[str, Type]) -> ex.Expression:

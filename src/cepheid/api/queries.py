@@ -103,11 +103,11 @@ class Queries:
     ) -> None:
         if errors not in _ERRORS:
             raise UsageError("CEP603", f"errors can't be {errors!r}", did_you_mean(str(errors), _ERRORS, "choices"))
-        given = SharedOptions(params or {}, functions or {}, time, type, order_by, types, unit, start).checked()
+        options_here = SharedOptions(params or {}, functions or {}, time, type, order_by, types, unit, start).checked()
         listed = is_list(source)
         if listed:
             source = list(source)
-        self._options = options = with_roles_of(source, given)
+        self._options = options = with_roles_of(source, options_here)
         self._collects = errors == COLLECT
         self._id = id
         self._named = isinstance(source, Mapping)
@@ -120,8 +120,8 @@ class Queries:
                 remedy = "pass a template with rules, a dict of templates with rules, or a list of queries with ids="
                 raise UsageError("CEP603", "a list of queries has no rules", remedy)
             with measured(len(source), progress, "queries") as meter:
-                found = listed_ids(ids, len(source), "queries")
-                self._rules, self._problems = read_list(source, found, options, collect=self._collects, report=meter)
+                of_list = listed_ids(ids, len(source), "queries")
+                self._rules, self._problems = read_list(source, of_list, options, collect=self._collects, report=meter)
             return
         if ids is not None:
             remedy = f"name the column of the ids with id= (it is '{id}')"
@@ -159,8 +159,10 @@ class Queries:
     def __repr__(self) -> str:
         wrong = len(self._problems.numbers)
         count, templates = len(self), len(self._rules.templates)
-        told = f", {wrong:,} wrong" if wrong else ""
-        return f"<{count:,} quer{'y' if count == 1 else 'ies'} of {templates:,} template{'s' * (templates != 1)}{told}>"
+        refused = f", {wrong:,} wrong" if wrong else ""
+        return (
+            f"<{count:,} quer{'y' if count == 1 else 'ies'} of {templates:,} template{'s' * (templates != 1)}{refused}>"
+        )
 
     @property
     def rules(self) -> RuleSet:
@@ -182,7 +184,7 @@ class Queries:
 
     @property
     def options(self) -> SharedOptions:
-        """What all queries share."""
+        """The roles, parameters and functions that all queries share."""
         return self._options
 
     @property
@@ -229,14 +231,14 @@ class Queries:
         self._latest = known.problems
         self._warn_of(known.rules, schema, table)
         if engine == "reference":
-            found = match_each(known.rules, self._options, table)
+            results = match_each(known.rules, self._options, table)
         else:
             with telling_of_text(table), measured(table.num_rows, progress) as meter:
                 made = self._stream_of(known, schema, engine)
                 stream = many_stream(known.rules, schema, engine, events=table.num_rows, report=meter, prepared=made)
                 stream.push(arrival_of(schema, table))
-                found = stream.advance(None)
-        return ManyMatches(known.rules, found, partial(no_matches, known.rules, self._options, table.schema))
+                results = stream.advance(None)
+        return ManyMatches(known.rules, results, partial(no_matches, known.rules, self._options, table.schema))
 
     def explain(self, events: object = None, **options: object) -> Explanation:
         """The templates and their rules; with events or their schema, also what rules share and how they are found.
@@ -247,18 +249,18 @@ class Queries:
         from cepheid.explain.many import explain_many  # seldom needed
 
         if is_spark(events):
-            told: Explanation = spark_room().explain_many(events, self, **options)
-            return told
+            explanation: Explanation = spark_room().explain_many(events, self, **options)
+            return explanation
         _check_no_options(options)
         if events is None:
             return explain_many(self._rules, len(self._problems.numbers), None)
         count: int | None = None
         if isinstance(events, pa.Schema):
-            found = readable_schema(events)
+            columns = readable_schema(events)
         else:
             table = self._table_of(events)
-            found, count = table.schema, table.num_rows
-        schema = make_schema(found, self._options.roles)
+            columns, count = table.schema, table.num_rows
+        schema = make_schema(columns, self._options.roles)
         known = self.prepared(schema)
         self._latest = known.problems
         made = self._stream_of(known, schema, "auto")
@@ -269,8 +271,8 @@ class Queries:
         """Warn of what templates may have got wrong of events, such as a misspelt type; once."""
         if not self._warned and events.num_rows:
             self._warned = True
-            found = {str(warning): warning for warning in surprises_of(rules, self._options, schema, events)}
-            for warning in found.values():
+            warnings = {str(warning): warning for warning in surprises_of(rules, self._options, schema, events)}
+            for warning in warnings.values():
                 warn(warning)
 
     def _table_of(self, events: object) -> pa.Table:
@@ -312,8 +314,8 @@ class Queries:
         for some in rules.rules:
             template = rules.templates[some.template]
             program, params = template.of(example(template, some))
-            for one in samples(some) if template.texts else (program,):
-                for query in self._options.compiled_program(template, one, params).queries:
+            for sample in samples(some) if template.texts else (program,):
+                for query in self._options.compiled_program(template, sample, params).queries:
                     names |= dict.fromkeys(columns_read(query), pa.null())
         roles = self._options.roles
         named = (roles.type, roles.start, *roles.order_by)
@@ -374,8 +376,8 @@ class Queries:
                 ids = range(len(known.ids), len(known.ids) + len(some))
             if ids is None:
                 raise UsageError(BAD_RULES, "the queries have no ids", "pass ids=[…], one for each")
-            found = listed_ids(ids, len(some), "queries")
-            more, problems = read_list(some, found, self._options, collect=self._collects, report=None)
+            numbered = listed_ids(ids, len(some), "queries")
+            more, problems = read_list(some, numbered, self._options, collect=self._collects, report=None)
             return more.after(known.templates), problems
         if ids is not None:
             remedy = f"name the ids in the column '{self._id}'"

@@ -104,11 +104,11 @@ class Query:
             "start": start,
         }
         roles = read_roles(time, type, order_by, types, unit, start)
-        given = read_functions(functions)
+        named = read_functions(functions)
         for q in self._program.queries:
-            check_calls(q, given)
-        found = fingerprint_of(self._program, self._params, roles, given)
-        self._compiled = compile_program(self._program, self._params, roles, given, found)
+            check_calls(q, named)
+        fingerprint = fingerprint_of(self._program, self._params, roles, named)
+        self._compiled = compile_program(self._program, self._params, roles, named, fingerprint)
         self._cache = QueryCache(self._compiled)
         self._surprises = Surprises(self._compiled)
         self._surprises.warn(self._surprises.of_query())
@@ -124,8 +124,8 @@ class Query:
         """
         from cepheid.api.automata import automaton_of  # seldom needed
 
-        found = events if events is None or isinstance(events, pa.Schema) else self._table_of(events).schema
-        return automaton_of(self, self.empty_table().schema if found is None else readable_schema(found))
+        columns = events if events is None or isinstance(events, pa.Schema) else self._table_of(events).schema
+        return automaton_of(self, self.empty_table().schema if columns is None else readable_schema(columns))
 
     def sequenced(self, column: str | None) -> Query:
         """This query without transitions over a gap in the numbers of a column; itself if none is named."""
@@ -283,9 +283,9 @@ class Query:
         """
         if is_spark(events):
             refuse_options(limit=limit, progress=progress)
-            own = {"op": op, "sequence": sequence, "changes": changes or None}
-            given = {**options, **{name: value for name, value in own.items() if value is not None}}
-            return spark_room().match(events, self, engine=engine, plan=plan, open=open, **given)
+            changing = {"op": op, "sequence": sequence, "changes": changes or None}
+            spark_options = {**options, **{name: value for name, value in changing.items() if value is not None}}
+            return spark_room().match(events, self, engine=engine, plan=plan, open=open, **spark_options)
         check_options(options, ("engine", "plan", "limit", "open", "progress", "op", "sequence", "changes"))
         check_open(open)
         choice = read_choice(engine, plan)
@@ -419,15 +419,15 @@ class Query:
         from cepheid.explain import explain_program  # seldom needed
 
         if is_spark(events):
-            told: Explanation = spark_room().explain(events, self, plan=plan, **options)
-            return told
+            explanation: Explanation = spark_room().explain(events, self, plan=plan, **options)
+            return explanation
         check_options(options, ("plan",))
         choice = read_choice("auto", plan)
         if events is None:
             return explain_program(self._compiled.queries, self._compiled.sources)
         table = None if isinstance(events, pa.Schema) else self._table_of(events)
-        found = table.schema if table is not None else readable_schema(events)
-        bound = self._compiled.bind(make_schema(found, self._compiled.roles))
+        columns = table.schema if table is not None else readable_schema(events)
+        bound = self._compiled.bind(make_schema(columns, self._compiled.roles))
         return explain_program(self._compiled.queries, self._compiled.sources, bound, table, choice)
 
     def diagnose(
@@ -443,8 +443,8 @@ class Query:
         or the first ones; with None the tasks follow all runs. Events, types and matches are counted by Spark.
         """
         if is_spark(events):
-            found: Diagnosis = spark_room().diagnose(events, self, sample=sample)
-            return found
+            diagnosed: Diagnosis = spark_room().diagnose(events, self, sample=sample)
+            return diagnosed
         from cepheid.api.diagnosing import diagnosis, read_sample  # seldom needed
 
         return diagnosis(self, self._table_of(events), read_sample(sample), check or (lambda: None))
@@ -458,8 +458,8 @@ class Query:
         Of a batch DataFrame of Spark, rows are dicts; all events with their keys are collected on the driver.
         """
         if is_spark(events):
-            found: WhyNot = spark_room().why_not(events, self, rows)
-            return found
+            refusal: WhyNot = spark_room().why_not(events, self, rows)
+            return refusal
         from cepheid.api.diagnosing import refusal_of  # seldom needed
 
         return refusal_of(self, self._table_of(events), rows)
@@ -472,8 +472,8 @@ class Query:
         Of a batch DataFrame of Spark, the first 100,000 events are collected and traced on the driver.
         """
         if is_spark(events):
-            found: Trace = spark_room().trace(events, self, limit=limit)
-            return found
+            traced: Trace = spark_room().trace(events, self, limit=limit)
+            return traced
         from cepheid.api.diagnosing import trace  # seldom needed
 
         check_limit(limit)

@@ -103,15 +103,15 @@ def telling_of_text(table: pa.Table) -> Iterator[None]:
 
 def unreadable(column: str, error: BaseException, where: str = "") -> InputError:
     """What is raised where a column can't be read."""
-    told = (str(error).splitlines() or [type(error).__name__])[0]
-    if isinstance(error, OverflowError) or "too large" in told or "integer out of range" in told:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    if isinstance(error, OverflowError) or "too large" in reason or "integer out of range" in reason:
         message = f"column '{column}' has an integer{where} that does not fit into a signed 64-bit integer"
         return InputError("CEP405", message, f"make '{column}' a column of decimals, floats or strings")
     if isinstance(error, UnicodeError):
-        message = f"column '{column}' has a string{where} that is not valid Unicode: {told}"
+        message = f"column '{column}' has a string{where} that is not valid Unicode: {reason}"
         remedy = "replace the lone surrogates: text.encode('utf-8', 'replace').decode()"
         return InputError("CEP403", message, remedy)
-    message = f"column '{column}' can't be read{where}: {told}"
+    message = f"column '{column}' can't be read{where}: {reason}"
     return InputError("CEP403", message, f"give '{column}' values of one type, or leave the column out")
 
 
@@ -158,8 +158,8 @@ _VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 def plain(arrow: pa.DataType, name: str) -> pa.DataType:
     """The type that a column of a type is read as. name: of the column."""
 
-    def inner(found: pa.DataType) -> pa.DataType:
-        return plain(found, name)
+    def inner(inner_type: pa.DataType) -> pa.DataType:
+        return plain(inner_type, name)
 
     if isinstance(arrow, pa.BaseExtensionType):
         if arrow == pa.bool8():

@@ -55,8 +55,8 @@ class Recent:
             return table, self.before + spare
         signs = np.concatenate([np.ones(t.num_rows, np.int8) if s is None else s for t, s in self._kept])[spare:]
         schema = make_schema(table.schema, roles)
-        found, _ = net_of(schema, (table, ticks(schema, table)), signs)
-        return table.slice(0, 0) if found is None else as_table(found[0]), self.before + spare
+        inserted, _ = net_of(schema, (table, ticks(schema, table)), signs)
+        return table.slice(0, 0) if inserted is None else as_table(inserted[0]), self.before + spare
 
     def __bool__(self) -> bool:
         return bool(self._kept)

@@ -29,10 +29,10 @@ class RowReader:
 
     def __init__(self, schema: Schema) -> None:
         self._form = RowForm(schema)
-        found = [_take(column) for column in schema.columns.values()]
-        takes = [take for take in found if take is not None]
+        readers = [_take(column) for column in schema.columns.values()]
+        takes = [take for take in readers if take is not None]
         kinds = [_kind(column) for column in schema.columns.values()]
-        self._columns = list(zip(schema.columns, kinds, takes, strict=True)) if len(takes) == len(found) else []
+        self._columns = list(zip(schema.columns, kinds, takes, strict=True)) if len(takes) == len(readers) else []
 
     def read(self, events: object) -> FewEvents | None:
         """The events, or None where they are not a list of a few dicts whose values all fit."""

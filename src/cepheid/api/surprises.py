@@ -72,7 +72,6 @@ class Surprises:
                 yield CepheidWarning("CEP007", message, remedy)
 
     def of_events(self, schema: Schema, seen: Observed) -> Iterator[CepheidWarning]:
-        """Warnings that need events."""
         if not seen.rows:
             return
         yield from self._types(seen)

@@ -66,8 +66,8 @@ def counter(query: Query, table: pa.Table, columns: QueryColumns, check: Check) 
     times = columns.times if rows is None else columns.times[rows]
 
     def tried(other: Query, events: pa.Table) -> tuple[int, bool]:
-        found = match_while(other, events, patient(check, _PATIENCE), plan="automaton")
-        return count_some(found, _COUNTING)
+        matches = match_while(other, events, patient(check, _PATIENCE), plan="automaton")
+        return count_some(matches, _COUNTING)
 
     def count(changed: QueryTree) -> tuple[int, bool] | None:
         try:
@@ -92,5 +92,5 @@ def counter(query: Query, table: pa.Table, columns: QueryColumns, check: Check) 
 
 def match_while(query: Query, table: pa.Table, check: Callable[[Progress], None], plan: str = "auto") -> Matches:
     """The matches. check: is told how far it is, and raises to stop."""
-    found: Matches = query.match(table, plan=plan, progress=check)
-    return found
+    matches: Matches = query.match(table, plan=plan, progress=check)
+    return matches

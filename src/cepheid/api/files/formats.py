@@ -6,8 +6,6 @@ from enum import Enum
 
 
 class Format(Enum):
-    """A file format."""
-
     PARQUET = "Parquet"
     CSV = "CSV"
     JSON_LINES = "JSON lines"

@@ -20,15 +20,15 @@ _TOLD_BLOCK = 8 * 2**20
 """Bytes after which it is told how much has been read."""
 
 
-def read_csv(data: bytes, name: str, type_column: str | None, told: OnShare = nobody) -> pa.Table:
+def read_csv(data: bytes, name: str, type_column: str | None, report: OnShare = nobody) -> pa.Table:
     """The rows of a CSV file. The separator is a comma; a tab or a semicolon where the header has no comma."""
     separator = _separator(data)
     texts = {type_column} if type_column is not None else set()
     try:
-        table = _read(data, separator, texts, told)
+        table = _read(data, separator, texts, report)
         clock_times = {f.name for f in table.schema if pa.types.is_time(f.type)}
         if clock_times:  # no expression can compare them; text at least has an order
-            table = _read(data, separator, texts | clock_times, told)
+            table = _read(data, separator, texts | clock_times, report)
     except pa.ArrowInvalid as error:
         raise _diagnose(data.decode(), separator, name, error) from None
     _check_header(table.column_names, name)
@@ -40,27 +40,27 @@ def _separator(data: bytes) -> str:
     return next((s for s in (",", "\t", ";") if s.encode() in header), ",")
 
 
-def _read(data: bytes, separator: str, texts: set[str], told: OnShare) -> pa.Table:
+def _read(data: bytes, separator: str, texts: set[str], report: OnShare) -> pa.Table:
     parse = pacsv.ParseOptions(delimiter=separator, newlines_in_values=True)
     convert = pacsv.ConvertOptions(
         null_values=[""], strings_can_be_null=True, column_types=dict.fromkeys(texts, pa.string())
     )
-    if told is not nobody and len(data) > 2 * _TOLD_BLOCK:
+    if report is not nobody and len(data) > 2 * _TOLD_BLOCK:
         # Types are inferred from the first block. If all later ones have them too, they are those of the whole file.
         with suppress(pa.ArrowInvalid):
-            return _read_in_blocks(data, parse, convert, told)
+            return _read_in_blocks(data, parse, convert, report)
     # One block: types are inferred from the first one, and a later row may turn a column into text.
     block = pacsv.ReadOptions(block_size=min(len(data) + 1, _LARGEST_BLOCK))
     return pacsv.read_csv(arrow_file(data), read_options=block, parse_options=parse, convert_options=convert)
 
 
-def _read_in_blocks(data: bytes, parse: pacsv.ParseOptions, convert: pacsv.ConvertOptions, told: OnShare) -> pa.Table:
+def _read_in_blocks(data: bytes, parse: pacsv.ParseOptions, convert: pacsv.ConvertOptions, report: OnShare) -> pa.Table:
     source, block = arrow_file(data), pacsv.ReadOptions(block_size=_TOLD_BLOCK)
     batches = []
     with pacsv.open_csv(source, read_options=block, parse_options=parse, convert_options=convert) as reader:
         for batch in reader:
             batches.append(batch)
-            told(min(1.0, len(batches) * _TOLD_BLOCK / len(data)))
+            report(min(1.0, len(batches) * _TOLD_BLOCK / len(data)))
     return pa.Table.from_batches(batches)
 
 

@@ -27,21 +27,21 @@ from cepheid.errors import FileError, InputError, nearest
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
-def read_files(path: str, type_column: str | None, told: OnShare = nobody) -> pa.Table:
+def read_files(path: str, type_column: str | None, report: OnShare = nobody) -> pa.Table:
     """The events of a file, of all Parquet files of a folder, or of the files of a pattern such as `day=*/*.csv`.
 
-    The type column of a CSV file is text, whatever it looks like. told: is called with the share that has been read.
+    The type column of a CSV file is text, whatever it looks like. report: is called with the share that has been read.
     """
     if _REMOTE.match(path):
         remedy = f"pass a dataset of pyarrow: pyarrow.dataset.dataset('{path}')"
         raise FileError("CEP801", f"'{path}' is not a file of this machine", remedy)
     if os.path.isdir(path):  # unlike Path.is_dir, False for what can't be a path
-        table = read_directory(Path(path), told)
+        table = read_directory(Path(path), report)
     elif has_magic(path) and not os.path.exists(path):
-        table = _read_pattern(path, type_column, told)
+        table = _read_pattern(path, type_column, report)
     else:
-        table = _read_file(path, type_column, told)
-    told(1.0)
+        table = _read_file(path, type_column, report)
+    report(1.0)
     return table
 
 
@@ -57,7 +57,7 @@ def looks_like_path(text: str) -> bool:
 
 
 def read_bytes(
-    data: bytes, form: Format | None, name: str, type_column: str | None, told: OnShare = nobody
+    data: bytes, form: Format | None, name: str, type_column: str | None, report: OnShare = nobody
 ) -> pa.Table:
     """The events of what was read. form: None if the bytes must tell. name: for errors."""
     if not data.strip():
@@ -69,38 +69,38 @@ def read_bytes(
     _check_text(data, name)
     data = data.removeprefix(b"\xef\xbb\xbf")
     if form is Format.CSV:
-        return read_csv(data, name, type_column, told)
-    return read_json(data, name, told)
+        return read_csv(data, name, type_column, report)
+    return read_json(data, name, report)
 
 
-def _read_pattern(pattern: str, type_column: str | None, told: OnShare) -> pa.Table:
+def _read_pattern(pattern: str, type_column: str | None, report: OnShare) -> pa.Table:
     paths = [Path(path) for path in sorted(glob(pattern, recursive=True)) if os.path.isfile(path)]
     if not paths:
         raise FileError("CEP801", f"no file has a name like '{pattern}'", "check the spelling and the directory")
-    shares = parts(told, [path.stat().st_size for path in paths])
+    shares = parts(report, [path.stat().st_size for path in paths])
     tables = [_read_file(str(path), type_column, share) for path, share in zip(paths, shares, strict=True)]
     return in_one(with_parts(tables, [parts_of(path) for path in paths]), pattern)
 
 
-def _read_file(path: str, type_column: str | None, told: OnShare) -> pa.Table:
+def _read_file(path: str, type_column: str | None, report: OnShare) -> pa.Table:
     form = FORMATS.get(Path(path).suffix.lower())
     if form is Format.PARQUET and is_parquet(path):
-        return read_parquet_file(Path(path), told)
-    return read_bytes(_read(path), form, f"'{path}'", type_column, told)
+        return read_parquet_file(Path(path), report)
+    return read_bytes(_read(path), form, f"'{path}'", type_column, report)
 
 
 def _read(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except FileNotFoundError as error:
-        found = FileError.of("read", f"the events '{path}'", error)
+        missing = FileError.of("read", f"the events '{path}'", error)
         close = nearest(Path(path).name, _names_beside(path))
         if close is not None:
-            raise FileError(found.code, found.message, f"did you mean '{Path(path).parent / close}'?") from None
-        raise found from None
+            raise FileError(missing.code, missing.message, f"did you mean '{Path(path).parent / close}'?") from None
+        raise missing from None
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
-        told = error if isinstance(error, OSError) else OSError(str(error))
-        raise FileError.of("read", f"the events '{path}'", told) from None
+        reason = error if isinstance(error, OSError) else OSError(str(error))
+        raise FileError.of("read", f"the events '{path}'", reason) from None
 
 
 def _names_beside(path: str) -> list[str]:

@@ -31,13 +31,13 @@ _TIMES = (
 _LONG = re.compile(rb'"(?:[^"\\]|\\.)*"|(-?\d{19,40})(?![\d.eE])')
 
 
-def read_json(data: bytes, name: str, told: OnShare = nobody) -> pa.Table:
+def read_json(data: bytes, name: str, report: OnShare = nobody) -> pa.Table:
     """The rows of a file of JSON lines, or of a JSON array of objects."""
     unit = "line"
     if data.lstrip().startswith(b"["):
         data, unit = _array_as_lines(data, name), "element"
     lines = data.splitlines()
-    _check_lines(lines, name, unit, part(told, 0, _CHECKED))
+    _check_lines(lines, name, unit, part(report, 0, _CHECKED))
     try:
         table = _read(data, ())
         times = tuple(f.name for f in table.schema if pa.types.is_timestamp(f.type))
@@ -46,7 +46,7 @@ def read_json(data: bytes, name: str, told: OnShare = nobody) -> pa.Table:
     except pa.ArrowInvalid as error:
         raise _diagnose(lines, name, unit, error) from None
     for at, field in enumerate(table.schema):
-        part(told, _READ, 1)(at / table.num_columns)
+        part(report, _READ, 1)(at / table.num_columns)
         if pa.types.is_string(field.type):
             table = table.set_column(at, field.name, _with_time(table.column(at)))
     return table
@@ -85,16 +85,16 @@ def _array_as_lines(data: bytes, name: str) -> bytes:
     return b"\n".join(json.dumps(row).encode() for row in rows)
 
 
-def _check_lines(lines: list[bytes], name: str, unit: str, told: OnShare) -> None:
+def _check_lines(lines: list[bytes], name: str, unit: str, report: OnShare) -> None:
     for number, line in enumerate(lines, start=1):
         if number % 10_000 == 0:
-            told(number / len(lines))
+            report(number / len(lines))
         stripped = line.strip()
         if stripped and not (stripped.startswith(b"{") and stripped.endswith(b"}")):
             raise _not_an_object(stripped, number, name, unit)
-        for found in _LONG.finditer(stripped):
-            if found[1] and not -(2**63) <= int(found[1]) < 2**63:
-                message = f"{found[1].decode()} in {unit} {number} of {name} does not fit into 64 bits"
+        for number_text in _LONG.finditer(stripped):
+            if number_text[1] and not -(2**63) <= int(number_text[1]) < 2**63:
+                message = f"{number_text[1].decode()} in {unit} {number} of {name} does not fit into 64 bits"
                 raise InputError("CEP405", message, "write it in quotes")
         if stripped.count(b"{") + stripped.count(b"[") > _DEEPEST and _depth(stripped) > _DEEPEST:
             message = f"{unit} {number} of {name} is nested more than {_DEEPEST} levels deep"

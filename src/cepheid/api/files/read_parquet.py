@@ -25,7 +25,7 @@ def read_parquet(data: bytes, name: str) -> pa.Table:
         raise _broken(name, error) from None
 
 
-def read_directory(directory: Path, told: OnShare = nobody) -> pa.Table:
+def read_directory(directory: Path, report: OnShare = nobody) -> pa.Table:
     """The rows of all Parquet files in a directory; a path segment such as `day=14` becomes a column.
 
     A column that a file lacks is NULL there; hidden files, and Spark's files that start with `_`, are skipped.
@@ -35,7 +35,7 @@ def read_directory(directory: Path, told: OnShare = nobody) -> pa.Table:
     if not paths:
         remedy = "name a directory with .parquet files, or a file of Parquet, CSV or JSON lines"
         raise FileError("CEP801", f"the directory '{directory}' has no Parquet files", remedy)
-    shares = parts(told, [path.stat().st_size for path in paths])
+    shares = parts(report, [path.stat().st_size for path in paths])
     tables = [read_parquet_file(path, share) for path, share in zip(paths, shares, strict=True)]
     return in_one(with_parts(tables, [parts_of(path.relative_to(directory)) for path in paths]), str(directory))
 
@@ -59,8 +59,8 @@ def is_parquet(path: str) -> bool:
         return False
 
 
-def read_parquet_file(path: Path, told: OnShare = nobody) -> pa.Table:
-    """The rows of one file, of which only the table is held in memory. told: is called after each row group."""
+def read_parquet_file(path: Path, report: OnShare = nobody) -> pa.Table:
+    """The rows of one file, of which only the table is held in memory. report: is called after each row group."""
     try:
         source = pa.memory_map(str(path))
     except OSError as error:
@@ -68,12 +68,12 @@ def read_parquet_file(path: Path, told: OnShare = nobody) -> pa.Table:
     with source:
         try:
             file = pq.ParquetFile(source)
-            if told is nobody or file.num_row_groups < 2:
+            if report is nobody or file.num_row_groups < 2:
                 return file.read()
             tables = []
             for at in range(file.num_row_groups):
                 tables.append(file.read_row_group(at))
-                told((at + 1) / file.num_row_groups)
+                report((at + 1) / file.num_row_groups)
             return pa.concat_tables(tables)
         except (pa.ArrowException, OSError) as error:
             raise _broken(f"'{path}'", error) from None

@@ -62,7 +62,7 @@ def _lists(column: pa.Array) -> list[list[object] | None]:
 
 
 def _iso(time: str) -> str:
-    """Arrow writes `2026-03-14 06:12:05+0100`."""
+    """A time in ISO form: Arrow writes `2026-03-14 06:12:05+0100`."""
     return re.sub(r"([+-]\d\d)(\d\d)$", r"\1:\2", time.replace(" ", "T", 1))
 
 

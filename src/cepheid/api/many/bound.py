@@ -34,7 +34,7 @@ def check_bound(rules: RuleSet, options: SharedOptions, schema: Schema, problems
         key, sound = key_of_types(template, some), options.known.sound(schema)
         if key in sound:
             continue
-        right = [_check(template, own, options, schema, problems) for own in _variants(template, some)]
+        right = [_check(template, variant, options, schema, problems) for variant in _variants(template, some)]
         if all(right) and by_types_alone(template, some):
             sound.add(key)
 
@@ -59,12 +59,12 @@ def _check(template: Template, rules: Rules, options: SharedOptions, schema: Sch
     try:
         _, wrong = whole.split(pa.table({name: rules.constants.column(constant_column(name)) for name in values}))
     except NotJoinedError:  # each rule will run on its own
-        for number, own in zip(rules.numbers, rules.values(template.parameters), strict=True):
+        for number, values_of_rule in zip(rules.numbers, rules.values(template.parameters), strict=True):
             with problems.of([number]):
-                options.compiled(template, own).bind(schema)
+                options.compiled(template, values_of_rule).bind(schema)
     else:
-        for one in wrong:
-            problems.add(rules.numbers[one.rows], _of_column(one.error, template))
+        for mistake in wrong:
+            problems.add(rules.numbers[mistake.rows], _of_column(mistake.error, template))
     return False
 
 
@@ -73,10 +73,10 @@ def _of_column(error: CepheidError, template: Template) -> CepheidError:
     if error.code != "CEP305" or error.span is None:
         return error
     names = re.findall(r"(?<![\w.`'])[^\W\d]\w*", error.span.excerpt)
-    own = {name for name in names if name in template.parameters}
-    if len(own) != 1:
+    columns = {name for name in names if name in template.parameters}
+    if len(columns) != 1:
         return error
-    (name,) = own
+    (name,) = columns
     quoted = error.remedy.startswith("write it in quotes")  # which a text could be, and a column can't
     remedy = f"give '{name}' values of the type that it is compared with" if quoted else error.remedy
     return told(type(error)(error.code, error.message, remedy, error.span), f"column '{name}'")

@@ -34,11 +34,11 @@ def match_each(
     rules: RuleSet, options: SharedOptions, events: pa.Table, lives: Lifetimes | None = None
 ) -> list[RuleMatches]:
     """What each query gives alone, by the reference, on the events of its lifetime."""
-    found: list[RuleMatches] = []
+    results: list[RuleMatches] = []
     for number, template, query in each_query(rules, options):
         matches = match_alone(query, events, FOR_GOOD if lives is None else lives.of(number))
-        found.append(RuleMatches(template, np.full(len(matches), number), matches))
-    return found
+        results.append(RuleMatches(template, np.full(len(matches), number), matches))
+    return results
 
 
 def match_alone(query: Query, events: pa.Table, lifetime: Lifetime) -> Matches:

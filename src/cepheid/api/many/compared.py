@@ -25,10 +25,10 @@ def same_rules(wanted: RuleSet, known: RuleSet, index: IdIndex, alive: np.ndarra
     index: of the ids of the known rules; alive: which of these count, by number.
     """
     marks = [mark_of(template, known.roles) for template in known.templates]
-    own: list[np.ndarray] = [np.zeros(0, np.int64)]
+    wanted_numbers: list[np.ndarray] = [np.zeros(0, np.int64)]
     other: list[np.ndarray] = [np.zeros(0, np.int64)]
     if wanted.ids.type != known.ids.type or wanted.roles != known.roles:
-        return own[0], other[0]
+        return wanted_numbers[0], other[0]
     for some in wanted.rules:
         template = wanted.templates[some.template]
         mark = mark_of(template, wanted.roles)
@@ -46,20 +46,22 @@ def same_rules(wanted: RuleSet, known: RuleSet, index: IdIndex, alive: np.ndarra
             if not len(mine):
                 continue
             rows = np.searchsorted(candidates.numbers, numbers[mine])
-            one, another = some.take(places[mine]), candidates.take(rows)
+            own_rows, another = some.take(places[mine]), candidates.take(rows)
             if by_text:
-                equal = _equal_programs(_programs(template, one), _programs(other_template, another))
+                equal = _equal_programs(_programs(template, own_rows), _programs(other_template, another))
             else:
-                equal = _equal_rows(one, another)
-            own.append(some.numbers[places[mine][equal]])
+                equal = _equal_rows(own_rows, another)
+            wanted_numbers.append(some.numbers[places[mine][equal]])
             other.append(numbers[mine][equal])
-    return np.concatenate(own), np.concatenate(other)
+    return np.concatenate(wanted_numbers), np.concatenate(other)
 
 
-def _alike(one: Template, other: Template) -> bool:
+def _alike(first: Template, second: Template) -> bool:
     """Whether all rules of two templates share the same, and both come from texts."""
-    cut = all(name.startswith("$") for template in (one, other) if not template.texts for name in template.parameters)
-    return cut and one.params == other.params and set(one.functions or ()) == set(other.functions or ())
+    cut = all(
+        name.startswith("$") for template in (first, second) if not template.texts for name in template.parameters
+    )
+    return cut and first.params == second.params and set(first.functions or ()) == set(second.functions or ())
 
 
 def _programs(template: Template, rules: Rules) -> Iterator[str]:
@@ -73,14 +75,14 @@ def _programs(template: Template, rules: Rules) -> Iterator[str]:
         yield repr(with_constants(template.program, constants))
 
 
-def _equal_programs(one: Iterator[str], other: Iterator[str]) -> np.ndarray:
-    return np.flatnonzero([first == second for first, second in zip(one, other, strict=True)])
+def _equal_programs(texts: Iterator[str], other: Iterator[str]) -> np.ndarray:
+    return np.flatnonzero([first == second for first, second in zip(texts, other, strict=True)])
 
 
-def _equal_rows(one: Rules, other: Rules) -> np.ndarray:
+def _equal_rows(rules: Rules, other: Rules) -> np.ndarray:
     """Which rules have the same constants; NULL is the same as NULL, and NaN as NaN."""
-    equal: np.ndarray = np.ones(len(one), bool)
-    for first, second in zip(one.constants.columns, other.constants.columns, strict=True):
+    equal: np.ndarray = np.ones(len(rules), bool)
+    for first, second in zip(rules.constants.columns, other.constants.columns, strict=True):
         equal &= _equal(first, second)
     return np.flatnonzero(equal)
 

@@ -31,24 +31,26 @@ TOLD_ALONE = 100
 """Texts that are wrong for one reason: of more, the place is that in the first one."""
 
 
-def texts_of_frames(found: Cut, known: KnownDrafts) -> tuple[Framed, list[int]] | None:
+def texts_of_frames(cut: Cut, known: KnownDrafts) -> tuple[Framed, list[int]] | None:
     """Texts by their frames, and which frames have so many skeletons that this helps; None: none."""
-    if len(found.skeletons) < MANY_SKELETONS:
+    if len(cut.skeletons) < MANY_SKELETONS:
         return None
-    framed = frames_of(found, known)
-    return framed, [number for number, frame in enumerate(framed.frames) if _is_common(frame, found)]
+    framed = frames_of(cut, known)
+    return framed, [number for number, frame in enumerate(framed.frames) if _is_common(frame, cut)]
 
 
-def _is_common(frame: Frame, found: Cut) -> bool:
+def _is_common(frame: Frame, cut: Cut) -> bool:
     """Whether texts of a frame have many skeletons, and differ in conditions and windows alone."""
     if len(frame.program.queries) != 1 or not blocks_of(frame.program):
         return False
     window = frame.program.queries[0].within
     if frame.columns:
-        own = list(frame.columns) == [parameter(0)] and window is not None and window.amount == ex.Name(parameter(0))
-        if not own or not pa.types.is_integer(frame.columns[parameter(0)].type):
+        is_window = (
+            list(frame.columns) == [parameter(0)] and window is not None and window.amount == ex.Name(parameter(0))
+        )
+        if not is_window or not pa.types.is_integer(frame.columns[parameter(0)].type):
             return False
-    return len(np.unique(found.skeleton[frame.texts])) >= MANY_SKELETONS
+    return len(np.unique(cut.skeleton[frame.texts])) >= MANY_SKELETONS
 
 
 def rules_of_frame(
@@ -58,8 +60,8 @@ def rules_of_frame(
     frame = framed.frames[number]
     template = Template(name, frame.program, (TEXT,), options.params, options.functions, texts=True)
     column = pa.array([texts[place] for place in frame.texts.tolist()], pa.string())
-    own = framed if len(frame.texts) == len(texts) else framed.only(frame.texts)
-    return template, Rules(0, numbers[frame.texts], pa.table({constant_column(TEXT): column}), framed=own)
+    framed_alone = framed if len(frame.texts) == len(texts) else framed.only(frame.texts)
+    return template, Rules(0, numbers[frame.texts], pa.table({constant_column(TEXT): column}), framed=framed_alone)
 
 
 def check_texts(
@@ -67,20 +69,20 @@ def check_texts(
 ) -> None:
     """What is wrong with texts, whatever the events are, or on events of a schema: each is told by its own error."""
     checked = _Checked(template, rules, options, schema)
-    found: dict[int, CepheidError] = {}
+    errors: dict[int, CepheidError] = {}
     for places, known in checked.wrong():
         first: CepheidError | None = None
-        for told, place in enumerate(places.tolist()):
-            if place in found:
+        for rank, place in enumerate(places.tolist()):
+            if place in errors:
                 continue
-            error = checked.error_of(place) if told < TOLD_ALONE else first or known
-            if error is None and told == 0:
+            error = checked.error_of(place) if rank < TOLD_ALONE else first or known
+            if error is None and rank == 0:
                 break  # a condition that is only wrong where there is no other
             if error is not None:
                 first = first or error
-                found[place] = error
-    for place in sorted(found):
-        problems.add(rules.numbers[place : place + 1], found[place])
+                errors[place] = error
+    for place in sorted(errors):
+        problems.add(rules.numbers[place : place + 1], errors[place])
 
 
 _Check = Callable[[Mapping[str, Sequence[ex.Expression]]], CepheidError | None]
@@ -178,8 +180,8 @@ def _wrong_conditions(conjunct: Conjunct, rows: np.ndarray, check: _Check) -> It
     columns = [conjunct.columns[name].take(pa.array(rows)).to_pylist() for name in strings]
     for row, values in zip(rows.tolist(), zip(*columns, strict=True), strict=True):
         if values not in known:
-            own = {name: as_literal(column, row) for name, column in conjunct.columns.items()}
-            known[values] = check(_written(conjunct, own))
+            constants = {name: as_literal(column, row) for name, column in conjunct.columns.items()}
+            known[values] = check(_written(conjunct, constants))
         wrong = known[values]
         if wrong is not None:
             yield conjunct.texts[row : row + 1], wrong
@@ -196,6 +198,6 @@ def samples(rules: Rules) -> Iterator[Program]:
         program = with_constants(frame.program, {n: as_literal(column, 0) for n, column in frame.columns.items()})
         for number, rows in conditions:
             conjunct = framed.conjuncts[number]
-            own = {name: as_literal(column, int(rows[0])) for name, column in conjunct.columns.items()}
+            constants = {name: as_literal(column, int(rows[0])) for name, column in conjunct.columns.items()}
             empty: dict[str, Sequence[ex.Expression]] = dict.fromkeys(blocks_of(program), ())
-            yield with_conditions(program, {**empty, **_written(conjunct, own)})
+            yield with_conditions(program, {**empty, **_written(conjunct, constants)})

@@ -40,9 +40,9 @@ class _Part:
         """The hashes in the order of the rules."""
         if self.order is None:
             return self.hashes
-        found = np.empty_like(self.hashes)
-        found[self.order] = self.hashes
-        return found
+        ordered = np.empty_like(self.hashes)
+        ordered[self.order] = self.hashes
+        return ordered
 
 
 class IdIndex:
@@ -56,14 +56,14 @@ class IdIndex:
         """More rules, whose numbers begin at `first`, which is after those so far."""
         self._parts.append(_Part.of(_hashes(ids), first))
         while len(self._parts) > 1 and len(self._parts[-2].hashes) <= 2 * len(self._parts[-1].hashes):
-            one, other = self._parts[-2:]
-            self._parts[-2:] = [one.followed_by(other)]
+            earlier, later = self._parts[-2:]
+            self._parts[-2:] = [earlier.followed_by(later)]
 
     def find(self, asked: pa.Array, known: pa.Array) -> tuple[np.ndarray, np.ndarray]:
         """The places of asked ids that are known, and the number of the rule of each. known: the ids of all rules."""
         hashes = _hashes(asked)
-        found = [_found(hashes, part) for part in self._parts]
-        places, numbers = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        pairs = [_found(hashes, part) for part in self._parts]
+        places, numbers = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
         order = np.lexsort((numbers, places))
         places, numbers = places[order], numbers[order]
         same = pc.equal(asked.take(from_numpy(places)), known.take(from_numpy(numbers))).fill_null(False)

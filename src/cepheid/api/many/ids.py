@@ -37,13 +37,13 @@ def listed_ids(ids: Iterable[object] | None, count: int, what: str) -> pa.Array:
     if isinstance(ids, str | bytes):  # whose letters would be ids
         raise UsageError(BAD_RULES, f"ids is {ids!r}, not a list of ids", f"pass ids=[{ids!r}, …], one for each")
     try:
-        found = as_ids(ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(list(ids)), "ids")
+        listed = as_ids(ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(list(ids)), "ids")
     except UNREADABLE as error:
         remedy = "pass a list of texts, or of whole numbers"
         raise UsageError(BAD_RULES, f"the ids can't be read: {str(error).splitlines()[0]}", remedy) from None
-    if len(found) != count:
-        raise UsageError(BAD_RULES, f"there are {len(found)} ids for {count} {what}", "pass one id for each")
-    return found
+    if len(listed) != count:
+        raise UsageError(BAD_RULES, f"there are {len(listed)} ids for {count} {what}", "pass one id for each")
+    return listed
 
 
 def check_ids(ids: pa.Array, problems: Problems, remedy: str) -> None:

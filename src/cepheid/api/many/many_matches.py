@@ -44,15 +44,15 @@ class ManyMatches:
     """
 
     def __init__(
-        self, rules: RuleSet, found: Sequence[RuleMatches], nothing: Nothing, templates: Sequence[int] | None = None
+        self, rules: RuleSet, results: Sequence[RuleMatches], nothing: Nothing, templates: Sequence[int] | None = None
     ) -> None:
         self._rules = rules
-        self._templates = sorted({one.template for one in rules.rules}) if templates is None else templates
-        self._found = [one for one in found if len(one.numbers)]
+        self._templates = sorted({part.template for part in rules.rules}) if templates is None else templates
+        self._found = [part for part in results if len(part.numbers)]
         self._nothing = nothing
 
     def __len__(self) -> int:
-        return sum(len(one.numbers) for one in self._found)
+        return sum(len(part.numbers) for part in self._found)
 
     def count(self) -> int:
         """How many matches there are."""
@@ -61,10 +61,10 @@ class ManyMatches:
     @cached_property
     def _order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each match, in order: in which part it is, its place there, and the number of its rule."""
-        parts = np.repeat(np.arange(len(self._found)), [len(one.numbers) for one in self._found])
-        places = np.concatenate([np.arange(len(one.numbers)) for one in self._found] or [np.zeros(0, np.int64)])
-        numbers = np.concatenate([one.numbers for one in self._found] or [np.zeros(0, np.int64)]).astype(np.int64)
-        ends = np.concatenate([one.matches.ends() for one in self._found] or [np.zeros(0, np.int64)])
+        parts = np.repeat(np.arange(len(self._found)), [len(part.numbers) for part in self._found])
+        places = np.concatenate([np.arange(len(part.numbers)) for part in self._found] or [np.zeros(0, np.int64)])
+        numbers = np.concatenate([part.numbers for part in self._found] or [np.zeros(0, np.int64)]).astype(np.int64)
+        ends = np.concatenate([part.matches.ends() for part in self._found] or [np.zeros(0, np.int64)])
         order = np.lexsort((places, numbers, ends))
         return parts[order], places[order], numbers[order]
 
@@ -76,13 +76,13 @@ class ManyMatches:
     @cached_property
     def _schemas(self) -> list[pa.Schema]:
         """The columns of each part."""
-        return [one.matches.schema for one in self._found]
+        return [part.matches.schema for part in self._found]
 
     @property
     def schema(self) -> pa.Schema:
         """The columns of a match, where all queries have the same ones."""
-        own = self._one_schema()
-        return own.insert(0, pa.field(QUERY, self._rules.ids.type))
+        columns = self._one_schema()
+        return columns.insert(0, pa.field(QUERY, self._rules.ids.type))
 
     def _one_schema(self) -> pa.Schema:
         schemas = self._schemas or [self._nothing(number, None).schema for number in self._templates]
@@ -94,16 +94,16 @@ class ManyMatches:
 
     def to_arrow(self) -> pa.Table:
         """One row a match: `query`, and the columns of the matches of a query."""
-        own = self._one_schema()
+        columns = self._one_schema()
         parts, places, _ = self._order
-        tables = [one.matches.to_arrow() for one in self._found]
+        tables = [part.matches.to_arrow() for part in self._found]
         begins = np.cumsum([0, *(table.num_rows for table in tables)])[:-1]
         if len(tables) == 1:
             table = tables[0].take(from_numpy(places))
         elif tables:
             table = pa.concat_tables(tables).take(from_numpy(begins[parts] + places))
         else:
-            table = own.empty_table()
+            table = columns.empty_table()
         return table.add_column(0, QUERY, self.queries)
 
     def to_pylist(self) -> list[dict[str, Any]]:
@@ -126,16 +126,16 @@ class ManyMatches:
     def of(self, id: object) -> Matches:
         """The matches of one query, as it gives them alone."""
         asked = self._numbers_of(id)
-        some = [(one, np.flatnonzero(np.isin(one.numbers, asked))) for one in self._found]
-        some = [(one, places) for one, places in some if len(places)]
+        some = [(part, np.flatnonzero(np.isin(part.numbers, asked))) for part in self._found]
+        some = [(part, places) for part, places in some if len(places)]
         if not some:
             number = int(asked[-1])
             return self._nothing(self._template_of(number), number)
         if len(some) > 1:
             message = f"the query {id!r} was removed and added again, and both have matches here"
             raise UsageError("CEP612", message, "take the rows of to_arrow() that have its id")
-        one, places = some[0]
-        return one.matches if len(places) == len(one.numbers) else _taken(one.matches, places)
+        part, places = some[0]
+        return part.matches if len(places) == len(part.numbers) else _taken(part.matches, places)
 
     def _numbers_of(self, id: object) -> np.ndarray:
         """The numbers of the rules of an id: one, unless it was removed and added again."""
@@ -148,7 +148,7 @@ class ManyMatches:
         )
         if not len(numbers):
             known = self._rules.ids.slice(0, 1000).to_pylist()
-            alike = next((one for one in known if str(one) == str(id)), None)
+            alike = next((name for name in known if str(name) == str(id)), None)
             remedy = did_you_mean(str(id), map(str, known), "ids")
             if alike is not None:
                 remedy = f"the ids are {'texts' if isinstance(alike, str) else 'numbers'}: pass {alike!r}"
@@ -169,8 +169,8 @@ class ManyMatches:
 
     def of_template(self, template: int) -> ManyMatches:
         """The matches of the rules of one template."""
-        found = [one for one in self._found if one.template == template]
-        return ManyMatches(self._rules, found, self._nothing, (template,))
+        results = [part for part in self._found if part.template == template]
+        return ManyMatches(self._rules, results, self._nothing, (template,))
 
     @property
     def templates(self) -> Sequence[int]:
@@ -218,7 +218,7 @@ class ManyMatches:
     def _on_time_axis(self, n: int, value: str | bool) -> Timeline:
         if not len(self):
             return Timeline("0 matches", Scale())
-        parts, places, numbers = (one[: max(n, 1)] for one in self._order)
+        parts, places, numbers = (array[: max(n, 1)] for array in self._order)
         made = []
         for part, number in dict.fromkeys(zip(parts.tolist(), numbers.tolist(), strict=True)):
             mine = _taken(self._found[part].matches, places[(parts == part) & (numbers == number)])
@@ -228,10 +228,10 @@ class ManyMatches:
 
     def head(self, count: int) -> pa.Table:
         """The first matches, as `to_arrow` has them."""
-        parts, places, numbers = (one[:count] for one in self._order)
+        parts, places, numbers = (array[:count] for array in self._order)
         taken = [(self._found[p], _taken(self._found[p].matches, places[k : k + 1])) for k, p in enumerate(parts)]
-        own = [RuleMatches(rule.template, numbers[k : k + 1], matches) for k, (rule, matches) in enumerate(taken)]
-        return ManyMatches(self._rules, own, self._nothing).to_arrow()
+        rows = [RuleMatches(rule.template, numbers[k : k + 1], matches) for k, (rule, matches) in enumerate(taken)]
+        return ManyMatches(self._rules, rows, self._nothing).to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas DataFrame; needs pandas."""
@@ -268,7 +268,7 @@ class MatchesByTemplate(Mapping[str | None, ManyMatches]):
         return len(self._places)
 
     def __repr__(self) -> str:
-        return f"{{{', '.join(f'{name!r}: {found!r}' for name, found in self.items())}}}"
+        return f"{{{', '.join(f'{name!r}: {matches!r}' for name, matches in self.items())}}}"
 
 
 def _taken(matches: Matches, places: np.ndarray) -> Matches:

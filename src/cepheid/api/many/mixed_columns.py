@@ -63,13 +63,13 @@ class RuleTable:
         mixed = [name for name in names if name in self.mixed]
         of_each = np.zeros(len(rows), np.int64)
         for name in mixed:
-            own = self.mixed[name]
-            _, of_each = np.unique(of_each * len(own.parts) + own.part[rows], return_inverse=True)
+            column = self.mixed[name]
+            _, of_each = np.unique(of_each * len(column.parts) + column.part[rows], return_inverse=True)
         for kind in range(int(of_each.max(initial=-1)) + 1):
             same, table = rows[of_each == kind], self.table
             for name in mixed:
-                own = self.mixed[name]
-                table = table.set_column(table.column_names.index(name), name, own.parts[own.part[same[0]]])
+                column = self.mixed[name]
+                table = table.set_column(table.column_names.index(name), name, column.parts[column.part[same[0]]])
             yield same, table if len(same) == table.num_rows else table.take(from_numpy(same))
 
 
@@ -87,7 +87,7 @@ class ColumnReader:
             pass
         types, wrong = _types(name, values)
         try:
-            self.mixed[name] = _mixed(name, values, [_family(one) for one in types], wrong)
+            self.mixed[name] = _mixed(name, values, [_family(kind) for kind in types], wrong)
         except InputError:  # such as integers that no double is
             self.mixed[name] = _mixed(name, values, types, wrong)
         return self.mixed[name].parts[0]
@@ -127,8 +127,8 @@ def _mixed(name: str, values: list[object], types: list[str], wrong: list[tuple[
     known = [kind for kind, _ in Counter(filter(None, types)).most_common()] or [""]
     parts = []
     for kind in known:
-        own = [value if kind and type_ == kind else None for value, type_ in zip(values, types, strict=True)]
-        parts.append(readable(pa.table({name: column_of(name, own)})).column(0))
+        values_of_kind = [value if kind and type_ == kind else None for value, type_ in zip(values, types, strict=True)]
+        parts.append(readable(pa.table({name: column_of(name, values_of_kind)})).column(0))
     numbers = {"": 0} | {kind: number for number, kind in enumerate(known)}  # a NULL can be in any
-    part = np.array([numbers[one] for one in types], np.int64)
+    part = np.array([numbers[type_of_value] for type_of_value in types], np.int64)
     return Mixed(tuple(parts), part, tuple(wrong))

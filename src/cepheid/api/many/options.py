@@ -34,7 +34,6 @@ class SharedOptions:
 
     @cached_property
     def roles(self) -> Roles:
-        """The roles of columns."""
         return read_roles(self.time, self.type, self.order_by, self.types, self.unit, self.start)
 
     def checked(self) -> SharedOptions:
@@ -44,15 +43,15 @@ class SharedOptions:
 
     def like(self, query: Query) -> SharedOptions:
         """The roles of columns that a query has."""
-        own = query.compiled.roles
+        roles = query.compiled.roles
         return replace(
             self,
-            time=own.time,
-            type=own.type,
-            order_by=own.order_by,
-            types=own.types,
-            unit=own.unit,
-            start=own.start,
+            time=roles.time,
+            type=roles.type,
+            order_by=roles.order_by,
+            types=roles.types,
+            unit=roles.unit,
+            start=roles.start,
         )
 
     def query(self, template: Template, values: Mapping[str, object]) -> Query:

@@ -55,16 +55,16 @@ class Problems:
 
     def copy(self) -> Problems:
         """The same, to which more may come."""
-        found = Problems(self.ids, collect=self._collect, what=self.what)
-        found._found = dict(self._found)
-        return found
+        problems = Problems(self.ids, collect=self._collect, what=self.what)
+        problems._found = dict(self._found)
+        return problems
 
     def more(self, others: Problems, ids: pa.Array, first: int) -> Problems:
         """These, and those of more rules, whose numbers begin at `first`. ids: of all rules."""
-        found = self.copy()
-        found.ids = ids
-        found._found |= {first + number: error for number, error in others._found.items()}
-        return found
+        problems = self.copy()
+        problems.ids = ids
+        problems._found |= {first + number: error for number, error in others._found.items()}
+        return problems
 
     def items(self) -> list[tuple[int, CepheidError]]:
         """Each rule that is wrong, with its error."""

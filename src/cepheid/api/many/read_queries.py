@@ -31,8 +31,8 @@ def read_template(name: str | None, source: object, options: SharedOptions) -> T
     except CepheidError as error:
         if name is None:
             raise
-        told = f"the template {name!r}: {error.message}"
-        raise type(error)(error.code, told, error.remedy, error.span) from None
+        message = f"the template {name!r}: {error.message}"
+        raise type(error)(error.code, message, error.remedy, error.span) from None
 
 
 def read_templates(source: object, options: SharedOptions) -> list[Template]:
@@ -42,13 +42,13 @@ def read_templates(source: object, options: SharedOptions) -> list[Template]:
     for name in source:
         if not isinstance(name, str) or not name:
             raise UsageError("CEP603", f"{name!r} can't be the name of a template", "use texts as names")
-    return [read_template(name, one, options) for name, one in source.items()]
+    return [read_template(name, text, options) for name, text in source.items()]
 
 
 def is_list(source: object) -> bool:
     """Whether a source is a list of queries, each of which has an id."""
-    one = isinstance(source, str | bytes | Mapping | Query) or hasattr(source, "program")
-    return isinstance(source, Iterable) and not one
+    is_one_query = isinstance(source, str | bytes | Mapping | Query) or hasattr(source, "program")
+    return isinstance(source, Iterable) and not is_one_query
 
 
 def with_roles_of(source: object, options: SharedOptions) -> SharedOptions:
@@ -56,8 +56,8 @@ def with_roles_of(source: object, options: SharedOptions) -> SharedOptions:
     if options.roles != SharedOptions({}, {}).roles:
         return options
     some = source.values() if isinstance(source, Mapping) else source if isinstance(source, list) else [source]
-    found = next((one for one in some if isinstance(one, Query)), None)
-    return options if found is None else options.like(found)
+    first = next((query for query in some if isinstance(query, Query)), None)
+    return options if first is None else options.like(first)
 
 
 def read_list(
@@ -71,17 +71,17 @@ def read_list(
     """A list of queries as rules: those whose texts differ in constants alone are of one template."""
     problems = Problems(ids, collect=collect, what="query")
     check_ids(ids, problems, "give each query a text or a whole number as its id")
-    texts = np.array([k for k, one in enumerate(queries) if isinstance(one, str)], np.int64)
+    texts = np.array([k for k, query in enumerate(queries) if isinstance(query, str)], np.int64)
     parts = list(_texts([queries[k] for k in texts], texts, ids, options, problems, report))
     parts += _objects(queries, ids, options, problems, report)
     merged: dict[object, int] = {}
     templates: list[Template] = []
     rules: list[Rules] = []
-    for template, own in parts:
+    for template, part in parts:
         number = merged.setdefault(template.key, len(templates))
         if number == len(templates):
             templates.append(template)
-        rules.append(replace(own, template=number))
+        rules.append(replace(part, template=number))
     return RuleSet(tuple(templates), tuple(rules), ids, options.roles).without(problems.numbers), problems
 
 
@@ -116,9 +116,9 @@ def _texts(
 
 def _tell(wrong: Sequence[WrongTexts], texts: Sequence[str], numbers: np.ndarray, problems: Problems) -> None:
     """Errors of texts, each with its place in it."""
-    for one in wrong:
-        for place in one.texts:
-            problems.add(numbers[place : place + 1], one.error_of(texts[place]))
+    for mistake in wrong:
+        for place in mistake.texts:
+            problems.add(numbers[place : place + 1], mistake.error_of(texts[place]))
 
 
 def _read(
@@ -131,17 +131,19 @@ def _read(
 ) -> Iterator[_Part]:
     """A template for each program that is left without constants."""
     _tell(reading.wrong, texts, numbers, problems)
-    for found in reading.templates:
-        own = numbers[found.texts]
-        name = ids[int(own[0])].as_py()
-        template = Template(name, found.program, tuple(found.columns), options.params, options.functions)
-        told = Problems(ids, collect=True)
-        with told.of(own):
-            rows = pa.table({name: pa.chunked_array([column]) for name, column in found.columns.items()})
-            yield template, of_template(0, template, own, rows, options, told)
-        for number, error in told.items():
+    for constant_free in reading.templates:
+        rule_numbers = numbers[constant_free.texts]
+        name = ids[int(rule_numbers[0])].as_py()
+        template = Template(
+            name, constant_free.program, tuple(constant_free.columns), options.params, options.functions
+        )
+        wrong = Problems(ids, collect=True)
+        with wrong.of(rule_numbers):
+            rows = pa.table({name: pa.chunked_array([column]) for name, column in constant_free.columns.items()})
+            yield template, of_template(0, template, rule_numbers, rows, options, wrong)
+        for number, error in wrong.items():
             text = texts[int(np.searchsorted(numbers, number))]
-            problems.add([number], _error_of(text, options, error) if len(told.numbers) <= TOLD_ALONE else error)
+            problems.add([number], _error_of(text, options, error) if len(wrong.numbers) <= TOLD_ALONE else error)
 
 
 def _told(report: Callable[[int], object], done: int) -> None:
@@ -165,12 +167,12 @@ def _objects(
     report: Callable[[int], object] | None,
 ) -> Iterator[_Part]:
     """What is no text: each is a template."""
-    for number, one in enumerate(queries):
-        if isinstance(one, str):
+    for number, query in enumerate(queries):
+        if isinstance(query, str):
             continue
         with problems.of([number]):
-            template = replace(read_template(None, one, options), name=ids[number].as_py())
-            if not isinstance(one, Query):
+            template = replace(read_template(None, query, options), name=ids[number].as_py())
+            if not isinstance(query, Query):
                 options.compiled(template, {})  # which tells what is wrong
             yield template, Rules(0, np.array([number], np.int64), pa.table({}))
         if report is not None:

@@ -52,10 +52,10 @@ def speaking_of_rules() -> Iterator[None]:
 
 
 def read_rules(
-    templates: Sequence[Template], given: RuleTable, options: SharedOptions, *, id: str, named: bool, collect: bool
+    templates: Sequence[Template], source: RuleTable, options: SharedOptions, *, id: str, named: bool, collect: bool
 ) -> tuple[RuleSet, Problems]:
     """The rules of a table. id: the column of their ids; named: a column says of which template each is."""
-    rules = given.table
+    rules = source.table
     if not rules.num_columns:
         rules = pa.table({name: pa.array([], pa.string()) for name in (id, TEMPLATE)[: 1 + named]})
     for name in (id, TEMPLATE)[: 1 + named]:
@@ -67,10 +67,10 @@ def read_rules(
     ids = as_ids(rules.column(id), id)
     problems = Problems(ids, collect=collect)
     for name in (id, TEMPLATE)[: 1 + named]:
-        given.tell_others(name, BAD_RULES, problems)
+        source.tell_others(name, BAD_RULES, problems)
     check_ids(ids, problems, f"give each rule a text or a whole number in '{id}'")
     places = _places(templates, rules, problems) if named else np.zeros(len(ids), np.int64)
-    found: list[Rules] = []
+    rules_read: list[Rules] = []
     known = list(templates)
     for number, template in enumerate(templates):
         wanted = np.flatnonzero(places == number) if named else np.arange(len(ids))
@@ -83,21 +83,21 @@ def read_rules(
             remedy = did_you_mean(missing[0], rules.column_names, "columns")
             problems.add(wanted, BindError("CEP304", f"the rules have no column '{missing[0]}'", remedy))
         else:
-            given.tell_wrong(template.parameters, wanted, problems)
-            for own, rows in given.alike(template.parameters, wanted):
-                found.append(of_template(number, template, own, rows, options, problems))
-    return RuleSet(tuple(known), tuple(found), ids, options.roles).without(problems.numbers), problems
+            source.tell_wrong(template.parameters, wanted, problems)
+            for of_types, rows in source.alike(template.parameters, wanted):
+                rules_read.append(of_template(number, template, of_types, rows, options, problems))
+    return RuleSet(tuple(known), tuple(rules_read), ids, options.roles).without(problems.numbers), problems
 
 
 def with_parameters(template: Template, columns: Sequence[str], besides: Sequence[str]) -> Template:
     """A template whose parameters are the names in it that are columns of the rules."""
     names = bare_names(template.program)
-    own = tuple(name for name in columns if name in names and name not in besides)
-    for name in own:
+    parameters = tuple(name for name in columns if name in names and name not in besides)
+    for name in parameters:
         if name in (template.params or {}):
             message = f"the parameter '{name}' is in params= and is a column of the rules"
             raise UsageError("CEP603", message, "leave one of them out")
-    return Template(template.name, template.program, own, template.params, template.functions)
+    return Template(template.name, template.program, parameters, template.params, template.functions)
 
 
 def _places(templates: Sequence[Template], rules: pa.Table, problems: Problems) -> np.ndarray:
@@ -133,12 +133,12 @@ def of_template(
             wrong = numbers[np.flatnonzero(column.is_null().to_numpy())]
             message = f"column '{name}': the parameter '{name}' is NULL, not a set of values"
             problems.add(wrong, BindError("CEP307", message, "pass a list of values"))
-    found = Rules(number, numbers, pa.table(columns), within)
+    rules = Rules(number, numbers, pa.table(columns), within)
     sound = np.flatnonzero(~np.isin(numbers, problems.numbers))
     if len(sound):
-        own = found if len(sound) == len(found) else found.take(sound)
-        check_template(template, own, options, problems, rows.column_names)
-    return found
+        right = rules if len(sound) == len(rules) else rules.take(sound)
+        check_template(template, right, options, problems, rows.column_names)
+    return rules
 
 
 def check_template(
@@ -161,18 +161,18 @@ def check_template(
 
 def example(template: Template, rules: Rules) -> Mapping[str, object]:
     """A value for each parameter, of which as few as can be are NULL."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for name in template.parameters:
         column = rules.constants.column(constant_column(name))
         valid = pc.index(column.is_valid(), True).as_py()
-        found[name] = column[max(valid, 0)].as_py()
-    return found
+        values[name] = column[max(valid, 0)].as_py()
+    return values
 
 
 def _missing(template: Template, error: BindError, columns: Sequence[str]) -> BindError:
     """A parameter that the rules have no column for."""
     name = error.message.split("'")[1]
     close = nearest(name, columns)
-    told = f" of the template '{template.name}'" if template.name is not None else ""
+    of_which = f" of the template '{template.name}'" if template.name is not None else ""
     remedy = f"did you mean '{close}'?" if close is not None else f"add the column, or pass params={{'{name}': …}}"
-    return BindError("CEP304", f"the rules have no column '{name}' for the parameter{told}", remedy, error.span)
+    return BindError("CEP304", f"the rules have no column '{name}' for the parameter{of_which}", remedy, error.span)

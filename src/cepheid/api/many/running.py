@@ -37,16 +37,16 @@ def many_stream(
         again = prepared.anew(stream, factory, once=events is not None, report=report)
         if again is not None:
             return again
-    found = ManyStream(stream, Tiers(stream, schema.roles, factory, once=events is not None), report=report)
+    many = ManyStream(stream, Tiers(stream, schema.roles, factory, once=events is not None), report=report)
     if rules is None:
-        return found
+        return many
     if lives is None:
-        found.add(rules.templates, rules.rules, None)
-        return found
+        many.add(rules.templates, rules.rules, None)
+        return many
     reached = ALWAYS if watermark is None else watermark
     for some in rules.rules:
-        _add(found, rules, some.take(np.flatnonzero(lives.until[some.numbers] >= reached)), lives, reached)
-    return found
+        _add(many, rules, some.take(np.flatnonzero(lives.until[some.numbers] >= reached)), lives, reached)
+    return many
 
 
 def _add(stream: ManyStream, rules: RuleSet, some: Rules, lives: Lifetimes, reached: int) -> None:

@@ -182,9 +182,9 @@ class ManySession:
         self._untyped = EventsWithoutTypes.of(schema.arrow)
         return table
 
-    def _learn_types(self, given: pa.Schema) -> None:
+    def _learn_types(self, types: pa.Schema) -> None:
         """Where columns get types that they did not have, go over the events again; what they gave is known."""
-        wanted = None if self._untyped is None else self._untyped.typed(given)
+        wanted = None if self._untyped is None else self._untyped.typed(types)
         if self._untyped is None or wanted is None:
             return
         schema, problems = make_schema(wanted, self._options.roles), self._problems.copy()
@@ -213,21 +213,21 @@ class ManySession:
         self._watermark = watermark
         return self._run(watermark)
 
-    def _run(self, now: int | None) -> ManyMatches:
-        return self._given(self._advance(now))
+    def _run(self, watermark: int | None) -> ManyMatches:
+        return self._given(self._advance(watermark))
 
-    def _advance(self, now: int | None) -> list[RuleMatches]:
+    def _advance(self, watermark: int | None) -> list[RuleMatches]:
         assert self._stream is not None
         self._failed = True  # until it has succeeded
-        found = self._stream.advance(now)
+        results = self._stream.advance(watermark)
         self._failed = False
-        return found
+        return results
 
-    def _given(self, found: list[RuleMatches]) -> ManyMatches:
+    def _given(self, results: list[RuleMatches]) -> ManyMatches:
         assert self._schema is not None
-        given = ManyMatches(self._rules, found, partial(no_matches, self._rules, self._options, self._schema.arrow))
-        self._matches += len(given)
-        return given
+        matches = ManyMatches(self._rules, results, partial(no_matches, self._rules, self._options, self._schema.arrow))
+        self._matches += len(matches)
+        return matches
 
     def _check_open(self) -> None:
         check_usable("queries", closed=self._closed, failed=self._failed)
@@ -306,13 +306,13 @@ class ManySession:
         alive = np.zeros(len(self._rules.ids), bool)
         for some in self._rules.rules:
             alive[some.numbers] = self._lives.until[some.numbers] == NEVER
-        own, same = same_rules(rules, self._rules, self._index, alive)
+        numbers, same = same_rules(rules, self._rules, self._index, alive)
         alive[same] = False
         gone = np.flatnonzero(alive)
         if len(gone):
             self._remove(gone, at)
-        every = np.concatenate([some.numbers for some in rules.rules] or [own])
-        more = only(rules, np.setdiff1d(every, own)).after(self._rules.templates)
+        every = np.concatenate([some.numbers for some in rules.rules] or [numbers])
+        more = only(rules, np.setdiff1d(every, numbers)).after(self._rules.templates)
         if len(more.ids):
             self._add(more, Problems(more.ids, collect=self._queries.collects, what=self._problems.what), at)
 
@@ -326,8 +326,8 @@ class ManySession:
             raise UsageError(BAD_RULES, message, f"the ids of these rules are {known.type}") from None
         places, numbers = self._index.find(asked, known)
         lives = self._lives.until[numbers] > (ALWAYS if at is None else at)
-        found, alive = places[lives], np.unique(numbers[lives])
-        missing = np.setdiff1d(np.arange(len(asked)), found)
+        living, alive = places[lives], np.unique(numbers[lives])
+        missing = np.setdiff1d(np.arange(len(asked)), living)
         if len(missing):
             name = asked[int(missing[0])].as_py()
             if missing[0] in places:
@@ -395,7 +395,6 @@ class ManySession:
 
     @property
     def stream(self) -> ManyStream | None:
-        """What runs the rules."""
         return self._stream
 
     # What it knows.
@@ -428,7 +427,7 @@ class ManySession:
 
     @property
     def stats(self) -> ManyStats:
-        """Counters of the session."""
+        """How many rules, events, matches and late events there are, and the counters of what runs the rules."""
         counters = {} if self._stream is None else self._stream.counters()
         return ManyStats(self._alive(), self._events, self._matches, self._late.count, counters)
 
@@ -511,8 +510,8 @@ def _as_batch(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     if not table.num_columns:
         return wanted.empty_table()
     table = with_columns_of(table, wanted)
-    for one in wanted:
-        if pa.types.is_null(one.type) and not pa.types.is_null(table.schema.field(one.name).type):
+    for column in wanted:
+        if pa.types.is_null(column.type) and not pa.types.is_null(table.schema.field(column.name).type):
             remedy = "push an empty table first whose columns have their types"
-            raise InputError("CEP409", f"the column '{one.name}' had only NULL so far, and now has a type", remedy)
+            raise InputError("CEP409", f"the column '{column.name}' had only NULL so far, and now has a type", remedy)
     return with_types_of(table, wanted)

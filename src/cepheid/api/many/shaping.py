@@ -43,7 +43,7 @@ def key_of_types(template: Template, rules: Rules) -> tuple[object, ...]:
 
 def by_types_alone(template: Template, rules: Rules) -> bool:
     """Whether rules are right with any values, if they are with some of the same types; a window as text is not."""
-    own = set(template.parameters)
-    windows = {use.name for use in window_uses(template.program)} & own
+    parameters = set(template.parameters)
+    windows = {use.name for use in window_uses(template.program)} & parameters
     written = {name for name in windows if not pa.types.is_integer(rules.constants.column(constant_column(name)).type)}
-    return not written and not shaping(template.program) & own
+    return not written and not shaping(template.program) & parameters

@@ -24,11 +24,11 @@ def surprises_of(rules: RuleSet, options: SharedOptions, schema: Schema, events:
     """What the first events say about the first templates: types that none has, keys that are all NULL, units."""
     some, whole = events.slice(0, MOST_EVENTS), events.num_rows <= MOST_EVENTS
     times = ticks(schema, some)
-    for own in rules.rules[:MOST_TEMPLATES]:
-        template = rules.templates[own.template]
-        program, params = template.of(example(template, own))
+    for rules_of_template in rules.rules[:MOST_TEMPLATES]:
+        template = rules.templates[rules_of_template.template]
+        program, params = template.of(example(template, rules_of_template))
         if template.texts:
-            program = next(samples(own), program)
+            program = next(samples(rules_of_template), program)
         compiled = options.compiled_program(template, program, params)
         surprises = Surprises(compiled)
         warnings = surprises.of_events(schema, surprises.observe(schema, some, times, whole=whole))

@@ -28,15 +28,14 @@ class EventsWithoutTypes:
         return EventsWithoutTypes(schema) if any(map(is_untyped, schema.types)) else None
 
     def add(self, table: pa.Table) -> None:
-        """More events."""
         self._count += table.num_rows
         self._tables = [*self._tables, table] if self._count <= MOST_EVENTS else []
 
-    def typed(self, given: pa.Schema) -> pa.Schema | None:
+    def typed(self, types: pa.Schema) -> pa.Schema | None:
         """The columns with the types that they have in other events; None: they are not new, or it is too late."""
-        if set(given.names) != set(self.schema.names) or self._count > MOST_EVENTS:
+        if set(types.names) != set(self.schema.names) or self._count > MOST_EVENTS:
             return None
-        wanted = typed_like(self.schema, given)
+        wanted = typed_like(self.schema, types)
         return None if wanted.equals(self.schema) else wanted
 
     def table(self) -> pa.Table | None:

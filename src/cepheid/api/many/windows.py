@@ -72,5 +72,5 @@ def _at_once(use: WindowUse, column: pa.ChunkedArray, unit: str) -> pa.Array | N
         return None
     lengths = pc.cast(column.combine_chunks(), pa.int64())
     lengths = lengths.chunk(0) if isinstance(lengths, pa.ChunkedArray) else lengths
-    low, high = (one.as_py() for one in pc.min_max(lengths).values())
+    low, high = (bound.as_py() for bound in pc.min_max(lengths).values())
     return pc.multiply(lengths, pa.scalar(scale)) if low > 0 and high <= _LONGEST // scale else None

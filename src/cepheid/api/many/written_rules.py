@@ -55,28 +55,28 @@ def write_rule_set(rules: RuleSet, sink: Sink) -> Json:
 def read_rule_set(saved: Json, source: PartSource, known: RuleSet, options: SharedOptions) -> RuleSet:
     """The rules of a snapshot. known: those of the `Queries`, whose templates they have."""
     by_mark = {mark_of(template, known.roles): template for template in known.templates}
-    templates = tuple(_template(one, by_mark, options) for one in saved["templates"])
+    templates = tuple(_template(part, by_mark, options) for part in saved["templates"])
     rules = tuple(
         Rules(
-            one["template"],
-            source.array(one["numbers"]).copy(),
-            pa.table({}) if one["constants"] is None else source.table(one["constants"]),
-            None if one["within"] is None else _one_array(source.table(one["within"])),
+            part["template"],
+            source.array(part["numbers"]).copy(),
+            pa.table({}) if part["constants"] is None else source.table(part["constants"]),
+            None if part["within"] is None else _one_array(source.table(part["within"])),
         )
-        for one in saved["rules"]
+        for part in saved["rules"]
     )
     return RuleSet(templates, rules, _one_array(source.table(saved["ids"])), known.roles)
 
 
 def _template(saved: Json, known: dict[str, Template], options: SharedOptions) -> Template:
-    found = known.get(saved["mark"])
-    if found is None:  # one that was added, or that the rules now have no longer
+    template = known.get(saved["mark"])
+    if template is None:  # one that was added, or that the rules now have no longer
         read = read_program(saved["text"])
-        found = Template(saved["name"], read, (), options.params, options.functions, bool(saved.get("texts")))
-        if mark_of(found, options.roles) != saved["mark"]:
+        template = Template(saved["name"], read, (), options.params, options.functions, bool(saved.get("texts")))
+        if mark_of(template, options.roles) != saved["mark"]:
             message = "the snapshot has rules of a template that the queries do not have"
             raise UsageError("CEP607", message, "restore it with the queries that it was taken from")
-    return replace(found, name=saved["name"], parameters=tuple(saved["parameters"]))
+    return replace(template, name=saved["name"], parameters=tuple(saved["parameters"]))
 
 
 def _one_array(table: pa.Table) -> pa.Array:

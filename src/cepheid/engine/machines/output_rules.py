@@ -52,7 +52,7 @@ class OutputRules:
 
     @property
     def holds(self) -> bool:
-        """Whether matches wait."""
+        """Whether matches wait until no better one can come."""
         return self.choice is not None and len(self.choice.held) > 0
 
     def first_needed(self, first: int | None, clock: int, oldest: Callable[[], int]) -> int | None:
@@ -68,11 +68,9 @@ class OutputRules:
         return needed
 
     def dump(self) -> StateFacts | None:
-        """As JSON."""
         return None if self.choice is None else self.choice.dump()
 
     def load(self, saved: StateFacts) -> None:
-        """From JSON."""
         if self.choice is not None:
             self.choice.load(saved)
 

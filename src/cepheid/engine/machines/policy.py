@@ -20,7 +20,7 @@ TREE_EFFORT = 8
 
 
 class CompilePolicy(Enum):
-    """What `CEPHEID_COMPILE` can say."""
+    """The values of the environment variable `CEPHEID_COMPILE`, which says when kernels are compiled."""
 
     NOW = "now"  # the work waits
     BESIDE = "beside"  # in a thread, while events run as plain Python

@@ -25,7 +25,7 @@ class KeptRows(Protocol):
 
     @property
     def kept(self) -> pa.Table:
-        """The rows."""
+        """The events that the stream keeps, from the one with the id `base` on."""
 
     @property
     def base(self) -> int:
@@ -71,7 +71,7 @@ class Machine(Protocol):
         """So many events are to be expected in the next batches: make room, and compile if that pays."""
 
     def feed(self, batch: Batch) -> None:
-        """The next events."""
+        """Run on the next events of the stream; what they match is kept until `settle`."""
 
     def settle(
         self, watermark: int | None, rows: KeptRows, horizon: int | None = None

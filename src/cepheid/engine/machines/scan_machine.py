@@ -50,7 +50,6 @@ class ScanMachine:
 
     @property
     def mode(self) -> str:
-        """How the kernel runs."""
         return "compiled" if self.scan.native else "plain"
 
     @property
@@ -79,7 +78,6 @@ class ScanMachine:
         self.scan.state.expect(events)
 
     def go_native(self) -> None:
-        """Run on compiled code."""
         self.scan.go_native()
 
     # Events.
@@ -165,7 +163,6 @@ class ScanMachine:
         return self.scan.state.held_strings()
 
     def renumber_strings(self, number: Array) -> None:
-        """Strings have other codes."""
         self.scan.state.renumber_strings(number)
 
     def state_bytes(self) -> int:

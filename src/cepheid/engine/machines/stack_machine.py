@@ -97,7 +97,6 @@ class StackMachine:
 
     @property
     def mode(self) -> str:
-        """How the kernels run."""
         return "compiled" if self.native else "plain"
 
     @property
@@ -164,7 +163,6 @@ class StackMachine:
     # Events.
 
     def feed(self, batch: Batch) -> None:
-        """The next events."""
         if self._margin is not None:
             check_times(batch.times, self._margin)
         if self.input.learns(batch, self._columns):
@@ -299,7 +297,6 @@ class StackMachine:
         return self.state.held_strings()
 
     def renumber_strings(self, number: Array) -> None:
-        """Strings have other codes."""
         self.state.renumber_strings(number)
 
     def state_bytes(self) -> int:

@@ -33,7 +33,6 @@ class AutomatonStepper:
         self._waits = {arc.source for arc in automaton_in(query).arcs if arc.fires is Fires.END}
 
     def begin(self) -> PartitionRuns:
-        """No runs."""
         return PartitionRuns(self._automaton)
 
     def step(self, partition: PartitionRuns, instant: Sequence[Event]) -> None:
@@ -66,7 +65,6 @@ class AutomatonStepper:
         return not partition.runs
 
     def bytes(self, partition: PartitionRuns) -> int:
-        """An estimate."""
         return 400 * len(partition.runs)
 
     def unsettled(self, partitions: Mapping[PartitionKey, PartitionRuns]) -> int | None:
@@ -97,7 +95,6 @@ class AutomatonStepper:
         return {"lanes": saved}
 
     def load(self, facts: StateFacts, rows: KeptRows) -> dict[PartitionKey, PartitionRuns]:
-        """Restore the runs."""
         base, events = rows.base, events_of(self.query, rows.kept, rows.base)
         partitions: dict[PartitionKey, PartitionRuns] = {}
         for saved in facts["lanes"]:

@@ -85,12 +85,10 @@ class ChosenRuns:
         )
 
     def dump(self, dump_run: Callable[[Run], Value]) -> StateFacts:
-        """As JSON."""
         busy = [[encode(key), taken.end, taken.free] for key, taken in self.busy.items()]
         return {"held": [dump_run(run) for run in self.held], "busy": busy}
 
     def load(self, saved: StateFacts, load_run: Callable[[Value], Run]) -> None:
-        """From JSON."""
         self.held = [load_run(run) for run in saved["held"]]
         self.busy = {decode(key): TakenSpan(end, *(free or [EVER])) for key, end, *free in saved["busy"]}
 

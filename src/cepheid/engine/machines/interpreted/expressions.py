@@ -34,7 +34,6 @@ class ExpressionStepper:
         self._results: list[Fact] = []
 
     def begin(self) -> list[Instance]:
-        """No instances."""
         return []
 
     def step(self, partition: list[Instance], instant: Sequence[Event]) -> None:
@@ -58,15 +57,12 @@ class ExpressionStepper:
         """Results may end with any event."""
 
     def runs(self, partition: list[Instance]) -> int:
-        """How many instances wait."""
         return len(partition)
 
     def is_idle(self, partition: list[Instance]) -> bool:
-        """Whether no instance waits."""
         return not partition
 
     def bytes(self, partition: list[Instance]) -> int:
-        """An estimate."""
         return 600 * len(partition)
 
     def unsettled(self, partitions: Mapping[PartitionKey, list[Instance]]) -> int | None:
@@ -95,7 +91,6 @@ class ExpressionStepper:
         return {"algebra": saved}
 
     def load(self, facts: StateFacts, rows: KeptRows) -> dict[PartitionKey, list[Instance]]:
-        """Restore the instances."""
         states = self._runner.automaton.states
         return {
             tuple(map(read, key)): [

@@ -40,7 +40,7 @@ class Interpreted(Generic[P]):
         return sum(map(self.stepper.runs, self.partitions.values()))
 
     def reserve(self, events: int) -> None:
-        """Nothing is made beforehand."""
+        """Do nothing: an interpreted machine has no arrays of a fixed length."""
 
     def change_plan(self, choice: PlanSpec) -> bool:
         """Runs are of no other plan."""
@@ -87,7 +87,6 @@ class Interpreted(Generic[P]):
         return self.stepper.emit(self.partitions, time, rows.base)
 
     def reach_partitions(self, ahead: PartitionTimes | None) -> None:
-        """Some partitions are ahead."""
         self._ahead = ahead
 
     def end_runs(self, before: int) -> None:
@@ -124,7 +123,6 @@ class Interpreted(Generic[P]):
         return sum(map(self.stepper.bytes, self.partitions.values()))
 
     def dump(self) -> tuple[StateFacts, list[Array]]:
-        """The state as JSON."""
         return self.stepper.dump(self.partitions), []
 
     def load(self, facts: StateFacts, arrays: list[Array], rows: KeptRows) -> None:

@@ -16,7 +16,6 @@ class Memory(Substream):
         self.seen = 0
 
     def append(self, event: Event) -> None:
-        """The next event."""
         self.index[event.position] = self.seen
         self.seen += 1
         self.events.append(event)

@@ -199,7 +199,6 @@ class PatternStepper:
         return not (partition.waiting or partition.pending or partition.memory.events)
 
     def bytes(self, partition: PartitionState) -> int:
-        """An estimate."""
         return 400 * self.runs(partition) + 200 * len(partition.memory.events)
 
     def unsettled(self, partitions: Mapping[PartitionKey, PartitionState]) -> int | None:
@@ -245,7 +244,6 @@ class PatternStepper:
         return [self.dump_run(waiting.run), number, waiting.may_take, moves]
 
     def load(self, facts: StateFacts, rows: KeptRows) -> dict[PartitionKey, PartitionState]:
-        """Make the runs again."""
         base, events = rows.base, events_of(self.query, rows.kept, rows.base)
         partitions: dict[PartitionKey, PartitionState] = {}
         for saved in facts["lanes"]:

@@ -64,11 +64,9 @@ class Stepper(Protocol[P]):
     def compact(self, partitions: dict[PartitionKey, P], watermark: int) -> int | None:
         """Drop what no match to come can need, before a time in ticks; the first event that one can have."""
 
-    def dump(self, partitions: Mapping[PartitionKey, P]) -> StateFacts:
-        """The state as JSON."""
+    def dump(self, partitions: Mapping[PartitionKey, P]) -> StateFacts: ...
 
-    def load(self, facts: StateFacts, rows: KeptRows) -> dict[PartitionKey, P]:
-        """Restore the partitions."""
+    def load(self, facts: StateFacts, rows: KeptRows) -> dict[PartitionKey, P]: ...
 
 
 def events_of(query: Runnable, table: pa.Table, first: int) -> list[Event]:
