@@ -33,8 +33,8 @@ def open_session(
     if sequence is not None:
         if op is not None:
             raise retracts_numbers()
-        numbered = query.sequenced(sequence)
-        return numbered.change_session(engine, plan, lateness, late, speculate, sequence=sequence, trace=trace)
+        sequenced = query.sequenced(sequence)
+        return sequenced.change_session(engine, plan, lateness, late, speculate, sequence=sequence, trace=trace)
     if speculate is not None or op is not None:
         return query.change_session(engine, plan, lateness, late, speculate, op=op, trace=trace)
     return Session(query, open_waiting(query, engine, plan, lateness=lateness, late=late), trace=trace)
@@ -74,9 +74,9 @@ def restored_session(query: Query, blob: bytes, engine: str, plan: str, trace: i
         raise UsageError("CEP607", message, "restore it with the Queries that it was taken from")
     facts = header["session"]
     options: dict[str, Any] = {name: facts.get(name) for name in ("speculate", "op", "sequence")}
-    numbered, known = query.sequenced(options["sequence"]), facts.get("functions", [])
-    if facts["fingerprint"] == fingerprint_of(numbered.parsed, numbered.params, numbered.compiled.roles, known):
-        facts["fingerprint"] = numbered.compiled.fingerprint  # the other functions are for added queries
+    sequenced, known = query.sequenced(options["sequence"]), facts.get("functions", [])
+    if facts["fingerprint"] == fingerprint_of(sequenced.parsed, sequenced.params, sequenced.compiled.roles, known):
+        facts["fingerprint"] = sequenced.compiled.fingerprint  # the other functions are for added queries
     session: Session = query.session(engine=engine, plan=plan, trace=trace, **options)
     session.load(header, source)
     return session

@@ -376,8 +376,8 @@ class Queries:
                 ids = range(len(known.ids), len(known.ids) + len(some))
             if ids is None:
                 raise UsageError(BAD_RULES, "the queries have no ids", "pass ids=[…], one for each")
-            numbered = listed_ids(ids, len(some), "queries")
-            more, problems = read_list(some, numbered, self._options, collect=self._collects, report=None)
+            listed = listed_ids(ids, len(some), "queries")
+            more, problems = read_list(some, listed, self._options, collect=self._collects, report=None)
             return more.after(known.templates), problems
         if ids is not None:
             remedy = f"name the ids in the column '{self._id}'"

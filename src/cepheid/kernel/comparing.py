@@ -16,14 +16,14 @@ def affected_matches(
     rows: Int32s, offsets: Int64s, alive: UInt8s, count: Int64, changed: UInt8s, there: UInt8s, chosen: UInt32s
 ) -> Int64:
     """Choose the matches that end where others may end than before, or with an event that is gone; how many."""
-    found = 0
+    affected = 0
     k = 0
     while k < count:
         last = rows[offsets[k + 1] - 1]
-        chosen[found] = k
-        found += int(alive[k] != 0 and (changed[last] != 0 or there[last] == 0))
+        chosen[affected] = k
+        affected += int(alive[k] != 0 and (changed[last] != 0 or there[last] == 0))
         k += 1
-    return found
+    return affected
 
 
 def different_matches(
@@ -81,9 +81,9 @@ def different_matches(
     gone = 0
     k = 0
     while k < count:
-        own = chosen[k]
-        if own != NIL:
-            chosen[gone] = own
+        match = chosen[k]
+        if match != NIL:
+            chosen[gone] = match
             gone += 1
         k += 1
     return gone
@@ -91,15 +91,15 @@ def different_matches(
 
 def hash_match(rows: Int32s, variables: Int16s, offsets: Int64s, k: Int64) -> Int64:
     """A number that equal matches share: a sum, in which no event waits for the one before."""
-    found = 0
+    total = 0
     at = offsets[k]
     end = offsets[k + 1]
     while at < end:
-        own = (int(rows[at]) << 6) + variables[at]
-        found += own * (own + ODD)
+        event = (int(rows[at]) << 6) + variables[at]
+        total += event * (event + ODD)
         at += 1
-    found &= BITS
-    return found ^ (found >> 15)
+    total &= BITS
+    return total ^ (total >> 15)
 
 
 def is_same(
@@ -140,9 +140,9 @@ def copy_matches(
     to_offsets[0] = 0
     k = 0
     while k < count:
-        own = int(chosen[k])
-        at = offsets[own]
-        end = offsets[own + 1]
+        match = int(chosen[k])
+        at = offsets[match]
+        end = offsets[match + 1]
         while at < end:
             to_rows[x] = rows[at]
             to_variables[x] = variables[at]

@@ -91,9 +91,9 @@ def has_compiler() -> bool:
 class Compilable:
     """A function of generated code: as text, as plain Python, as machine code."""
 
-    def __init__(self, function: n.Function, own: Mapping[str, n.Function] = MappingProxyType({})) -> None:
+    def __init__(self, function: n.Function, generated: Mapping[str, n.Function] = MappingProxyType({})) -> None:
         self.function = function
-        self.own = own  # generated functions that it calls by the names of functions of the library
+        self.own = generated  # generated functions that it calls by the names of functions of the library
 
     @cached_property
     def text(self) -> str:
@@ -177,20 +177,20 @@ class Native:
     def __call__(self, *arguments: Any) -> int:
         slots = list(arguments)
         for k, name, type_ in self._arrays:
-            given = slots[k]
-            if type(given) is not Pinned:
-                if given.dtype == type_:
+            array = slots[k]
+            if type(array) is not Pinned:
+                if array.dtype == type_:
                     try:
-                        slots[k] = _addressof(_from_buffer(given))
+                        slots[k] = _addressof(_from_buffer(array))
                         continue
                     except (TypeError, ValueError):  # it is empty, can't be written to, or is not in one piece
                         pass
-                given = Pinned(given)
-            if given.dtype != type_ or not given.whole:  # it would read past the array
-                raise TypeError(f"{name} is {given.dtype} with strides {given.array.strides}, and not {type_}")
-            slots[k] = given.address
-        found: int = self._call(self._pack(*slots))
-        return found
+                array = Pinned(array)
+            if array.dtype != type_ or not array.whole:  # it would read past the array
+                raise TypeError(f"{name} is {array.dtype} with strides {array.array.strides}, and not {type_}")
+            slots[k] = array.address
+        result: int = self._call(self._pack(*slots))
+        return result
 
 
 @cache

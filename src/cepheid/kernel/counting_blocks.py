@@ -32,9 +32,9 @@ def last_uses(nodes: Int64, n_next: UInt32s, n_alt: UInt32s, n_max: Int64s, last
     node = 0
     youngest = n_max[0]
     while node < nodes:
-        one = n_next[node]
-        if one != NIL:
-            last[one] = node
+        following = n_next[node]
+        if following != NIL:
+            last[following] = node
         else:
             if n_max[node] < youngest:
                 return False
@@ -66,24 +66,24 @@ def end_block(
     A node is in it as long as a later node refers to it.
     """
     front = block * FRONT
-    found = 0
+    front_size = 0
     row = 2
     while row < NODES + (end - begin):
         if row == 2 + size:
             row = NODES
         node = begin + (row - NODES) if row >= NODES else fronts[front + row - 2]
         if last[node] >= end:
-            if found == FRONT:
-                return found + 1
-            fronts[front + FRONT + found] = node
-            at = (front + found) * TERMS
+            if front_size == FRONT:
+                return front_size + 1
+            fronts[front + FRONT + front_size] = node
+            at = (front + front_size) * TERMS
             j = 0
             while j < TERMS:
                 maps[at + j] = terms[row * TERMS + j]
                 j += 1
-            found += 1
+            front_size += 1
         row += 1
-    return found
+    return front_size
 
 
 def make_blocks(
@@ -118,13 +118,13 @@ def make_blocks(
     node = 0
     while node < nodes:
         front = block * FRONT
-        one = row_of(n_next[node], 1, begin, front, fronts) * TERMS
+        next_row = row_of(n_next[node], 1, begin, front, fronts) * TERMS
         other = row_of(n_alt[node], 0, begin, front, fronts) * TERMS
         at = (node - begin + NODES) * TERMS
         largest = 0
         j = 0
         while j < TERMS:
-            term = terms[one + j] + terms[other + j]
+            term = terms[next_row + j] + terms[other + j]
             terms[at + j] = term
             largest |= term  # as good as the greatest: FULL is a power of two
             j += 1
@@ -196,11 +196,11 @@ def count_nodes(
     while node < end:
         value = 0
         if n_max[node] >= low:
-            one = n_next[node]
-            if one == NIL:
+            following = n_next[node]
+            if following == NIL:
                 value = 1
-            elif one >= first:
-                value = values[one - begin]
+            elif following >= first:
+                value = values[following - begin]
             other = n_alt[node]
             if other != NIL and other >= first:
                 value += values[other - begin]
@@ -274,10 +274,10 @@ def count_by_blocks(
             lengths[here + j] = set_number(value, numbers, (here + j) * width)
             j += 1
         while at < block:
-            found = sizes[at + 1]
+            next_size = sizes[at + 1]
             longest = 0
             j = 0
-            while j < found:
+            while j < next_size:
                 row = (at * FRONT + j) * TERMS
                 to = (there + j) * width
                 length = set_number(maps[row], numbers, to)
@@ -293,7 +293,7 @@ def count_by_blocks(
                 lengths[2 * FRONT] = sum_length
                 return k
             here, there = there, here
-            size = found
+            size = next_size
             at += 1
         row = slots[root] * TERMS
         to = there * width

@@ -70,9 +70,9 @@ def count_matches(
             if marks[node] != stamp:
                 continue
             open_ -= 1
-            one = n_next[node]
-            if one != NIL and marks[one] != stamp and n_max[one] >= low:
-                marks[one] = stamp
+            following = n_next[node]
+            if following != NIL and marks[following] != stamp and n_max[following] >= low:
+                marks[following] = stamp
                 open_ += 1
             other = n_alt[node]
             if other != NIL and marks[other] != stamp and n_max[other] >= low:
@@ -89,13 +89,13 @@ def count_matches(
                     return k
                 rows[node] = row
                 at = row * wide
-                one = n_next[node]
+                following = n_next[node]
                 other = n_alt[node]
-                left = used[rows[one] + 1] if one != NIL and marks[one] == stamp else 0
+                left = used[rows[following] + 1] if following != NIL and marks[following] == stamp else 0
                 right = used[rows[other] + 1] if other != NIL and marks[other] == stamp else 0
-                x = rows[one] * wide if left > 0 else 0
+                x = rows[following] * wide if left > 0 else 0
                 y = rows[other] * wide if right > 0 else 0
-                carry = 1 if one == NIL else 0
+                carry = 1 if following == NIL else 0
                 length = left if left > right else right
                 shared = left if left < right else right
                 j = 0

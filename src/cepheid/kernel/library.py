@@ -61,24 +61,24 @@ def instance(name: str, arguments: tuple[Scalar, ...]) -> n.Function:
 
 
 def with_library(
-    function: n.Function, own: Mapping[str, n.Function] = MappingProxyType({})
+    function: n.Function, generated: Mapping[str, n.Function] = MappingProxyType({})
 ) -> tuple[n.Function, tuple[n.Function, ...]]:
     """A function, and the functions of the library that it needs, each call going to the form for its arguments.
 
     own: generated functions that take the place of those of the library that have their names.
     """
-    found: dict[str, n.Function] = {}
+    functions: dict[str, n.Function] = {}
 
-    def settle(one: n.Function) -> n.Function:
-        resolved, needed = calls(one, lambda call: own.get(call.function) or _resolve(call))
+    def settle(caller: n.Function) -> n.Function:
+        resolved, needed = calls(caller, lambda call: generated.get(call.function) or _resolve(call))
         for other in needed:
-            if other.name not in found:
-                found[other.name] = other  # before its own calls are settled: a function may call itself
-                found[other.name] = settle(other)
+            if other.name not in functions:
+                functions[other.name] = other  # before its own calls are settled: a function may call itself
+                functions[other.name] = settle(other)
         return resolved
 
     main = settle(function)
-    return main, tuple(found.values())
+    return main, tuple(functions.values())
 
 
 def _resolve(call: n.Invoke) -> n.Function | None:

@@ -19,11 +19,11 @@ def distinct(wanted: Mapping[Key, str]) -> dict[Key, str]:
     >>> distinct({1: "a b", 2: "a.b", 3: "c"})
     {1: 'a_b', 2: 'a_b_2', 3: 'c'}
     """
-    found: dict[Key, str] = {}
+    names: dict[Key, str] = {}
     for key, text in wanted.items():
         base = identifier(text)
         name, number = base, 2
-        while name in found.values():
+        while name in names.values():
             name, number = f"{base}_{number}", number + 1
-        found[key] = name
-    return found
+        names[key] = name
+    return names

@@ -7,20 +7,20 @@ from cepheid.kernel.code.reader import Bool, Int64, Int64s
 
 def precedes(a: Int64, b: Int64, shift: Int64, count: Int64, words: Int64s, offsets: Int64s, variables: Int64s) -> Bool:
     """Whether match `a` comes before match `b`, which ends at the same event (S9)."""
-    one, one_end = offsets[a], offsets[a + 1]
-    other, other_end = offsets[b], offsets[b + 1]
+    begin, one_end = offsets[a], offsets[a + 1]
+    other_begin, other_end = offsets[b], offsets[b + 1]
     mask = (1 << shift) - 1
-    x, y = one, other
+    x, y = begin, other_begin
     while x < one_end and y < other_end:
         if words[x] >> shift != words[y] >> shift:
             return words[x] >> shift < words[y] >> shift
         x += 1
         y += 1
-    if one_end - one != other_end - other:
-        return one_end - one < other_end - other
+    if one_end - begin != other_end - other_begin:
+        return one_end - begin < other_end - other_begin
     variable = 0
     while variable < count:  # the same events: then by the events of each variable
-        x, y = one, other
+        x, y = begin, other_begin
         while True:
             while x < one_end and variables[words[x] & mask] != variable:
                 x += 1

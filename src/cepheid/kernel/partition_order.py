@@ -29,10 +29,10 @@ def sort_by(events: UInt32s, count: Int64, key: Keys, spare: UInt32s, heads: UIn
     sorted_ = True
     k = 1
     while k < count:
-        own = int(key[events[k]])
-        sorted_ = sorted_ and own >= int(key[events[k - 1]])
-        least = own if own < least else least
-        most = own if own > most else most
+        value = int(key[events[k]])
+        sorted_ = sorted_ and value >= int(key[events[k - 1]])
+        least = value if value < least else least
+        most = value if value > most else most
         k += 1
     if sorted_:
         return count
@@ -77,11 +77,11 @@ def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time
     while count > 0:
         count -= 1
         event = fresh[count]
-        own, when = int(partition[event]), time[event]
+        group, when = int(partition[event]), time[event]
         low, high, step = 0, k, 1
         while step <= high:
             other = order[high - step]
-            if partition[other] < own or (partition[other] == own and time[other] <= when):
+            if partition[other] < group or (partition[other] == group and time[other] <= when):
                 low = high - step + 1
                 break
             high -= step
@@ -89,7 +89,7 @@ def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time
         while low < high:
             middle = (low + high) >> 1
             other = order[middle]
-            if partition[other] < own or (partition[other] == own and time[other] <= when):
+            if partition[other] < group or (partition[other] == group and time[other] <= when):
                 low = middle + 1
             else:
                 high = middle
@@ -101,21 +101,21 @@ def merge_events(order: UInt32s, size: Int64, fresh: UInt32s, count: Int64, time
         order[hole] = event
         if low > 0:
             other = order[low - 1]
-            ties += int(partition[other] == own and time[other] == when)
+            ties += int(partition[other] == group and time[other] == when)
         if count > 0:
             other = fresh[count - 1]
-            ties += int(partition[other] == own and time[other] == when)
+            ties += int(partition[other] == group and time[other] == when)
     return ties
 
 
 def first_event(
-    order: UInt32s, low: Int64, size: Int64, time: Int64s, partition: UInt32s, own: Int64, when: Int64
+    order: UInt32s, low: Int64, size: Int64, time: Int64s, partition: UInt32s, group: Int64, when: Int64
 ) -> Int64:
     """The first place, from `low` on, of an event of a partition that is not before a time, or of a later partition."""
     high, step = size, 1
     while low + step <= high:  # it is often close
         other = order[low + step - 1]
-        if partition[other] > own or (partition[other] == own and time[other] >= when):
+        if partition[other] > group or (partition[other] == group and time[other] >= when):
             high = low + step - 1
             break
         low += step
@@ -123,7 +123,7 @@ def first_event(
     while low < high:
         middle = (low + high) >> 1
         other = order[middle]
-        if partition[other] > own or (partition[other] == own and time[other] >= when):
+        if partition[other] > group or (partition[other] == group and time[other] >= when):
             high = middle
         else:
             low = middle + 1
@@ -158,7 +158,7 @@ def find_tied(
     The times are in order. Only events of types that are `asked` for count. `last` and `group` have a NIL for each
     partition.
     """
-    found, number = 0, 0
+    tied, number = 0, 0
     k = 0
     while k < count:
         if asked[type_codes[k]] != 0 and partitions[k] != NIL:
@@ -168,17 +168,17 @@ def find_tied(
             if before != NIL and times[before] == times[k]:
                 if group[partition] == NIL:
                     group[partition] = number
-                    events[found] = before
-                    groups[found] = number
-                    found += 1
+                    events[tied] = before
+                    groups[tied] = number
+                    tied += 1
                     number += 1
-                events[found] = k
-                groups[found] = group[partition]
-                found += 1
+                events[tied] = k
+                groups[tied] = group[partition]
+                tied += 1
             else:
                 group[partition] = NIL
         k += 1
-    return found
+    return tied
 
 
 def mark_instants(

@@ -28,8 +28,8 @@ def remainder(left: int, right: int) -> int:
     """`%` with the sign of the dividend."""
     if right == 0:
         return 0
-    found = abs(left) % abs(right)
-    return -found if left < 0 else found
+    rest = abs(left) % abs(right)
+    return -rest if left < 0 else rest
 
 
 def fremainder(left: float, right: float) -> float:

@@ -226,15 +226,15 @@ def pass_cells(
             word = tables.ranges[a + k] & tables.ranges[b + k] & tables.ranges[c + k]
             if word == 0:
                 continue
-            found = bits_of(word)
+            marked = bits_of(word)
             base = child + WORD * k
-            if found >= DENSE:
+            if marked >= DENSE:
                 left = count - WORD * k
                 done = pass_edges(
                     base, base + (WORD if left > WORD else left), 1, run, done, i, row, events, tables, state
                 )
             else:
-                done = pass_marked(base, word, found, run, done, i, row, events, tables, state)
+                done = pass_marked(base, word, marked, run, done, i, row, events, tables, state)
             if done == NOBODY:
                 return NOBODY
         top += 1

@@ -39,9 +39,9 @@ from cepheid.kernel.shared import (
 
 def find_listener(column: Int64, value: Int64, mask: Int64, listeners: Int64s) -> Int64:
     """The place of a key among the listeners, or the free one where it belongs."""
-    found = ((column * MIX) ^ (value & HASH)) & HASH
-    found = ((found ^ (found >> 31)) * MIX) & HASH
-    place = (found ^ (found >> 29)) & mask
+    mixed = ((column * MIX) ^ (value & HASH)) & HASH
+    mixed = ((mixed ^ (mixed >> 31)) * MIX) & HASH
+    place = (mixed ^ (mixed >> 29)) & mask
     while listeners[3 * place] != NOBODY and (listeners[3 * place] != column or listeners[3 * place + 1] != value):
         place = (place + 1) & mask
     return place

@@ -31,8 +31,8 @@ from cepheid.kernel.shared_ranges import RANGED, SEGMENTS_AT
 
 def hash_of(owner: Int64, first: Int64, second: Int64) -> Int64:
     """What the children of a node are looked up by, for a set of columns: their values."""
-    found = (owner * MIX + first * SPREAD + second * STIR) & HASH
-    return (((found ^ (found >> 31)) * MIX) & HASH) >> 18
+    mixed = (owner * MIX + first * SPREAD + second * STIR) & HASH
+    return (((mixed ^ (mixed >> 31)) * MIX) & HASH) >> 18
 
 
 def probe(

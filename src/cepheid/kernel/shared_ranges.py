@@ -51,13 +51,13 @@ def reached(values: Int64s, begin: Int64, count: Int64, value: Int64) -> Int64:
 
 def bits_of(word: Int64) -> Int64:
     """How many bits a word has that is not negative."""
-    found = word - ((word >> 1) & 0x5555555555555555)
-    found = (found & 0x3333333333333333) + ((found >> 2) & 0x3333333333333333)
-    found = (found + (found >> 4)) & 0x0F0F0F0F0F0F0F0F
-    found += found >> 8
-    found += found >> 16
-    found += found >> 32
-    return found & 127
+    bits = word - ((word >> 1) & 0x5555555555555555)
+    bits = (bits & 0x3333333333333333) + ((bits >> 2) & 0x3333333333333333)
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
+    bits += bits >> 8
+    bits += bits >> 16
+    bits += bits >> 32
+    return bits & 127
 
 
 def lowest_bit(word: Int64) -> Int64:

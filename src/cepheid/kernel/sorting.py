@@ -168,18 +168,18 @@ def merge_runs(keys: Keys, entries: UInt32s, into: Keys, moved: UInt32s, count: 
     while begin < count:
         middle = min(begin + width, count)
         end = min(middle + width, count)
-        one = begin
-        other = middle
+        left = begin
+        right = middle
         k = begin
-        while one < middle and other < end:
-            first = keys[one] <= keys[other]
-            at = one if first else other
+        while left < middle and right < end:
+            first = keys[left] <= keys[right]
+            at = left if first else right
             into[k] = keys[at]
             moved[k] = entries[at]
-            one += int(first)
-            other += int(not first)
+            left += int(first)
+            right += int(not first)
             k += 1
-        rest = one if one < middle else other
+        rest = left if left < middle else right
         while k < end:
             into[k] = keys[rest]
             moved[k] = entries[rest]

@@ -74,10 +74,10 @@ def enumerate_matches(
         while True:
             # Down to the first event of a history; where there are others, they wait on the stack.
             while node != NIL:
-                own = n_word[node]
-                span = int(own >= 0)
-                if shift != 0 and own >= 0 and stretched[own & mask] != 0:
-                    span = (path[pl] >> shift) - (own >> shift)
+                word = n_word[node]
+                span = int(word >= 0)
+                if shift != 0 and word >= 0 and stretched[word & mask] != 0:
+                    span = (path[pl] >> shift) - (word >> shift)
                 if pl < span or sp == top:
                     full = True
                     place[5] = 2
@@ -90,7 +90,7 @@ def enumerate_matches(
                 while span > 0:
                     span -= 1
                     pl -= 1
-                    path[pl] = own + (span << shift)
+                    path[pl] = word + (span << shift)
                 node = n_next[node]
             if full:
                 break
@@ -203,9 +203,9 @@ def mark_nodes(nodes: Int64, n_next: UInt32s, n_alt: UInt32s, n_max: Int64s, lim
         low = limits[k]
         if low == FREE:
             continue
-        one = n_next[k]
-        if one != NIL and n_max[one] >= low and limits[one] > low:
-            limits[one] = low
+        following = n_next[k]
+        if following != NIL and n_max[following] >= low and limits[following] > low:
+            limits[following] = low
         other = n_alt[k]
         if other != NIL and n_max[other] >= low and limits[other] > low:
             limits[other] = low
@@ -229,8 +229,8 @@ def move_nodes(nodes: Int64, n_word: Int64s, n_next: UInt32s, n_alt: UInt32s, n_
         if to != NIL:
             n_word[to] = n_word[k]
             n_max[to] = n_max[k]
-            one = n_next[k]
-            n_next[to] = number[one] if one != NIL else NIL
+            following = n_next[k]
+            n_next[to] = number[following] if following != NIL else NIL
             other = n_alt[k]
             n_alt[to] = number[other] if other != NIL else NIL
         k += 1

@@ -50,28 +50,28 @@ def find_parts(
     parts, at, begin = 0, 0, 0
     f, g = 0, 0
     while f < fresh_count or g < gone_count:
-        own = int(partition[fresh[f]] if f < fresh_count else partition[gone[g]])
-        if g < gone_count and partition[gone[g]] < own:
-            own = int(partition[gone[g]])
+        group = int(partition[fresh[f]] if f < fresh_count else partition[gone[g]])
+        if g < gone_count and partition[gone[g]] < group:
+            group = int(partition[gone[g]])
         first, last = 0, 0
         some, fewer = False, False
-        if f < fresh_count and partition[fresh[f]] == own:
+        if f < fresh_count and partition[fresh[f]] == group:
             some = True
             first = time[fresh[f]]
-            while f < fresh_count and partition[fresh[f]] == own:
+            while f < fresh_count and partition[fresh[f]] == group:
                 f += 1
             last = time[fresh[f - 1]]
-        if g < gone_count and partition[gone[g]] == own:
+        if g < gone_count and partition[gone[g]] == group:
             fewer = True
             when = time[gone[g]]
             first = when if not some or when < first else first
-            while g < gone_count and partition[gone[g]] == own:
+            while g < gone_count and partition[gone[g]] == group:
                 g += 1
             when = time[gone[g - 1]]
             last = when if not some or when > last else last
-        begin = first_event(order, begin, size, time, partition, own, NEVER)
-        place = first_event(order, begin, size, time, partition, own, first)
-        end = first_event(order, place, size, time, partition, own + 1, NEVER)
+        begin = first_event(order, begin, size, time, partition, group, NEVER)
+        place = first_event(order, begin, size, time, partition, group, first)
+        end = first_event(order, place, size, time, partition, group + 1, NEVER)
         start, stop, kind = place, place, APPENDED
         if not fewer:
             while stop < end and seen[order[stop]] == 0:
@@ -82,12 +82,12 @@ def find_parts(
                 while start > begin and quiet[order[start - 1]] == 0:
                     start -= 1
             elif timed != 0:
-                start = first_event(order, begin, place, time, partition, own, first - reach + 1)
-                stop = first_event(order, place, end, time, partition, own, last + reach)
+                start = first_event(order, begin, place, time, partition, group, first - reach + 1)
+                stop = first_event(order, place, end, time, partition, group, last + reach)
                 kind = WHOLE if stop == end else CUT
             else:
                 start = max(begin, place - reach)
-                stop = first_event(order, place, end, time, partition, own, last)
+                stop = first_event(order, place, end, time, partition, group, last)
                 while stop < end and time[order[stop]] == last:
                     stop += 1
                 stop = min(end, stop + reach)
@@ -124,7 +124,7 @@ def find_parts(
                             target = x + 1
                             changed = False
                         skip[x] = target
-        partitions[parts] = own
+        partitions[parts] = group
         ends[parts] = at
         kinds[parts] = kind
         parts += 1

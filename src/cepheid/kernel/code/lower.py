@@ -137,13 +137,13 @@ class _Body:
         match node:
             case n.Assign(target=target, value=value):
                 self.declare(target)
-                type_, found, place = _type(target.type), self.value(value), f"%v.{target.name}"
+                type_, lowered, place = _type(target.type), self.value(value), f"%v.{target.name}"
                 if self.guard is not None:
-                    found = self.select(self.guard, type_, found, self.make(f"load {type_}, ptr {place}"))
-                self.put(f"store {type_} {found}, ptr {place}")
+                    lowered = self.select(self.guard, type_, lowered, self.make(f"load {type_}, ptr {place}"))
+                self.put(f"store {type_} {lowered}, ptr {place}")
             case n.Store(array=array, index=index, value=value):
-                found = self.value(value)
-                self.put(f"store {_type(array.element)} {found}, ptr {self.place(array, index)}")
+                lowered = self.value(value)
+                self.put(f"store {_type(array.element)} {lowered}, ptr {self.place(array, index)}")
             case n.If() if node.flat or self.guard is not None:
                 self.flatten(node)
             case n.If(condition=condition, then=then, otherwise=otherwise):
@@ -338,16 +338,16 @@ class _Body:
     def call(self, node: n.Invoke) -> str:
         if node.function in self.known:
             function = self.known[node.function]
-            told = []
-            for parameter, given in zip(function.parameters, node.arguments, strict=True):
-                if isinstance(given, n.Array):
-                    told.append(f"ptr %p.{given.name}")
+            passed = []
+            for parameter, argument in zip(function.parameters, node.arguments, strict=True):
+                if isinstance(argument, n.Array):
+                    passed.append(f"ptr %p.{argument.name}")
                 else:
                     assert isinstance(parameter, n.Local)
-                    told.append(f"{_type(parameter.type)} {self.value(given.to(parameter.type))}")
-            return self.make(f"call {_type(function.result)} @{node.function}({', '.join(told)})")
-        found = [self.value(a) for a in node.arguments if isinstance(a, n.Expr)]
-        match node.function, found:
+                    passed.append(f"{_type(parameter.type)} {self.value(argument.to(parameter.type))}")
+            return self.make(f"call {_type(function.result)} @{node.function}({', '.join(passed)})")
+        lowered = [self.value(a) for a in node.arguments if isinstance(a, n.Expr)]
+        match node.function, lowered:
             case "less", [one, other]:  # NaN is the greatest number
                 below = self.make(f"fcmp olt double {one}, {other}")
                 last = self.make(f"fcmp uno double {other}, {other}")
@@ -372,9 +372,9 @@ class _Body:
             case "fremainder", [one, other]:
                 return self.make(f"frem double {one}, {other}")
             case "mix", [seed, value]:
-                given = node.arguments[1]
-                assert isinstance(given, n.Expr)
-                return self.mix(seed, value, given.type)
+                argument = node.arguments[1]
+                assert isinstance(argument, n.Expr)
+                return self.mix(seed, value, argument.type)
         raise TypeError(f"no function {node.function}")
 
     def mix(self, seed: str, value: str, type_: Scalar) -> str:

@@ -165,9 +165,9 @@ class _FunctionReader:
                 for target, value in zip(targets, held, strict=True):
                     self.assign(target, value)
             case ast.Assign(targets=targets, value=value):
-                found = self.value(value)
+                read = self.value(value)
                 for target in targets:
-                    self.assign(target, found)
+                    self.assign(target, read)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
                 type_ = self.types[ast.unparse(annotation)]
                 self.variables[name] = self.code.let(name, self.value(value), type_)
@@ -191,9 +191,9 @@ class _FunctionReader:
             case ast.Return(value=ast.expr() as value):
                 self.code.give(self.value(value))
             case ast.Expr(value=ast.Call() as call):
-                found = self.value(call)
-                assert isinstance(found, n.Invoke)
-                self.code.call(found)
+                read = self.value(call)
+                assert isinstance(read, n.Invoke)
+                self.code.call(read)
             case _:
                 raise TypeError(f"{self.name}: kernels have no {ast.unparse(node)}")
 
@@ -230,12 +230,12 @@ class _FunctionReader:
         return parameter if isinstance(parameter, n.Array) else None
 
     def condition(self, node: ast.expr) -> n.Expr:
-        found = self.value(node)
-        return found if isinstance(found, n.Expr) else n.Immediate(bool(found), BOOL)
+        read = self.value(node)
+        return read if isinstance(read, n.Expr) else n.Immediate(bool(read), BOOL)
 
     def index(self, node: ast.expr) -> n.Expr | int:
-        found = self.value(node)
-        return found if isinstance(found, n.Expr) else int(found)
+        read = self.value(node)
+        return read if isinstance(read, n.Expr) else int(read)
 
     def value(self, node: ast.expr) -> Value:
         match node:
@@ -244,9 +244,9 @@ class _FunctionReader:
             case ast.Name(id=name) if name in self.variables:
                 return self.variables[name]
             case ast.Name(id=name):
-                found = self.names[name]
-                assert isinstance(found, bool | int | float)
-                return found
+                read = self.names[name]
+                assert isinstance(read, bool | int | float)
+                return read
             case ast.Subscript(value=source, slice=index):
                 array = self.array(source)
                 assert array is not None
@@ -262,11 +262,11 @@ class _FunctionReader:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return negate(self.condition(operand))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                found = self.value(operand)
-                return -found if not isinstance(found, n.Expr) else n.arithmetic("-", 0, found)
+                read = self.value(operand)
+                return -read if not isinstance(read, n.Expr) else n.arithmetic("-", 0, read)
             case ast.IfExp(test=test, body=body, orelse=otherwise):
-                one, other = self.alike(self.value(body), self.value(otherwise))
-                return choose(self.condition(test), one, other)
+                first, second = self.alike(self.value(body), self.value(otherwise))
+                return choose(self.condition(test), first, second)
             case ast.Call(func=ast.Name(id=name), args=arguments):
                 return self.call(name, arguments)
         raise TypeError(f"{self.name}: kernels have no {ast.unparse(node)}")
@@ -283,11 +283,11 @@ class _FunctionReader:
         if not isinstance(left, n.Expr) and not isinstance(right, n.Expr):
             left = n.expression(left, _type_of(left))
         known = [side.type for side in (left, right) if isinstance(side, n.Expr)]
-        type_ = max(known, key=lambda one: (one.real, one.bits, one.signed))
-        if any(one.bits == 64 and one.signed != type_.signed for one in known if not type_.real):
+        type_ = max(known, key=lambda side_type: (side_type.real, side_type.bits, side_type.signed))
+        if any(side_type.bits == 64 and side_type.signed != type_.signed for side_type in known if not type_.real):
             raise TypeError(f"{self.name}: {known[0]} and {known[1]} have no type in common")
-        one, other = (n.expression(side, type_).to(type_) for side in (left, right))
-        return one, other
+        side_type, other = (n.expression(side, type_).to(type_) for side in (left, right))
+        return side_type, other
 
     def call(self, name: str, arguments: Sequence[ast.expr]) -> n.Expr:
         if name in self.types:
@@ -296,22 +296,22 @@ class _FunctionReader:
             wanted = INT64 if name == "int" else FLOAT64
             return n.expression(self.value(arguments[0]), wanted).to(wanted)
         if name in ("min", "max"):
-            one, other = self.alike(*(self.value(argument) for argument in arguments))
-            return choose(one < other if name == "min" else one > other, one, other)
-        given: list[n.Expr | n.Array] = []
+            first, second = self.alike(*(self.value(argument) for argument in arguments))
+            return choose(first < second if name == "min" else first > second, first, second)
+        passed: list[n.Expr | n.Array] = []
         for argument in arguments:
             array = self.array(argument)
             if isinstance(argument, ast.Name) and argument.id in self.records:
                 fields = [self.parameters[field] for field in self.records[argument.id]]
-                given += fields
+                passed += fields
             elif array is not None:
-                given.append(array)
+                passed.append(array)
             else:
                 value = self.value(argument)
-                given.append(n.expression(value, _type_of(value)))
+                passed.append(n.expression(value, _type_of(value)))
         if name in INTRINSICS:
-            return n.Invoke(name, tuple(given), INTRINSICS[name])
-        return n.Invoke(name, tuple(given), result_type(self.names[name]))
+            return n.Invoke(name, tuple(passed), INTRINSICS[name])
+        return n.Invoke(name, tuple(passed), result_type(self.names[name]))
 
 
 def _wide(value: Value) -> Value:

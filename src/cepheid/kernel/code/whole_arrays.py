@@ -22,19 +22,19 @@ _COMPARISONS: dict[str, Ufunc] = {
 }
 
 
-def evaluate(node: n.Expr, at: n.Local, given: Mapping[str, Any]) -> Any:
+def evaluate(node: n.Expr, at: n.Local, arguments: Mapping[str, Any]) -> Any:
     """The value of an expression at every index `at`. given: arrays and parameters by their names.
 
     All parts are evaluated, also those that a kernel would pass over; their values are not used.
     """
     with np.errstate(all="ignore"):
-        return _WholeArrays(at, given).value(node)
+        return _WholeArrays(at, arguments).value(node)
 
 
 class _WholeArrays:
-    def __init__(self, at: n.Local, given: Mapping[str, Any]) -> None:
+    def __init__(self, at: n.Local, arguments: Mapping[str, Any]) -> None:
         self.at = at
-        self.given = given
+        self.given = arguments
 
     def value(self, node: n.Expr) -> Any:
         match node:

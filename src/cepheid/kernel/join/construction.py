@@ -67,9 +67,9 @@ class Construction(ABC):
     def find_lookups(self, stacks: tuple[StackLayout, ...]) -> None:
         """Which of some stacks are worth sorting."""
         for stack in stacks:
-            found = find_lookup(self.join, stack, self.conditions.translator)
-            if found is not None:
-                self.lookups[stack.number] = found
+            lookup = find_lookup(self.join, stack, self.conditions.translator)
+            if lookup is not None:
+                self.lookups[stack.number] = lookup
 
     # The function and what it is called with.
 
@@ -77,25 +77,25 @@ class Construction(ABC):
         """What was built, with as many parameters as it has a use for."""
         block = self.code.block
         used = {node.name for node in variables_in(block)}
-        given = [PARTITION, PARTITIONS, FIRST, UNTIL, ORIGIN, *numbers]
-        state = [one for stack in self.layout.stacks for one in stack.arrays]
+        locals_ = [PARTITION, PARTITIONS, FIRST, UNTIL, ORIGIN, *numbers]
+        state = [array for stack in self.layout.stacks for array in stack.arrays]
         wanted = list(work)
         if not self.layout.alone:
             state = []
             for stack in self.layout.stacks:
                 wanted += (
-                    WorkArray(one.array, copy.size, copy.owner, kept_as=copy.name) for one, copy in grouped(stack)
+                    WorkArray(array.array, copy.size, copy.owner, kept_as=copy.name) for array, copy in grouped(stack)
                 )
                 wanted.append(begins(stack))
-        wanted += [one for lookup in self.lookups.values() for one in lookup.work()]
+        wanted += [array for lookup in self.lookups.values() for array in lookup.work()]
         wanted += [WorkArray(output(stack), Size.MATCHES) for stack in self.layout.positive]
         return make_function(
             "construct",
             block,
-            [number for number in given if number.name in used],
+            [number for number in locals_ if number.name in used],
             [constant for constant in self.constants if constant.parameter.name in used],
-            state=[one for one in state if one.array.name in used],
-            work=[one for one in wanted if one.array.name in used],
+            state=[array for array in state if array.array.name in used],
+            work=[array for array in wanted if array.array.name in used],
         )
 
     # Partitioning.
@@ -124,9 +124,9 @@ class Construction(ABC):
         self.finish(MATCHES)
         code.give(1 if self.layout.alone else PARTITION)
 
-    def finish(self, found: n.Expr) -> None:
+    def finish(self, matches: n.Expr) -> None:
         """Write the number of matches and of tests into the cells."""
-        self.code.put(CELLS, FOUND, found)
+        self.code.put(CELLS, FOUND, matches)
         if self.join.joints:
             self.code.put(CELLS, TESTS, CELLS[TESTS] + TESTED)
 
@@ -214,10 +214,10 @@ class Construction(ABC):
     ) -> None:
         """Where the candidates of a stack begin: after some events (`placed`), or in the window with these."""
         if placed:
-            floor = extreme(self.code, "floor", [one.at[one.entry] for one in near], ">")
+            floor = extreme(self.code, "floor", [bound.at[bound.entry] for bound in near], ">")
             self.search(stack.local("from"), "first_after", stack.at, low, high, floor)
         else:
-            latest = extreme(self.code, "latest", [one.when[one.entry] for one in near], ">")
+            latest = extreme(self.code, "latest", [bound.when[bound.entry] for bound in near], ">")
             self.search(stack.local("from"), "first_after", stack.when, low, high, latest - self.window)
 
     def narrow_high(
@@ -225,10 +225,10 @@ class Construction(ABC):
     ) -> None:
         """Where the candidates of a stack end: before some events (`placed`), or in the window with these."""
         if placed:
-            ceiling = extreme(self.code, "ceiling", [one.at[one.entry] for one in near], "<")
+            ceiling = extreme(self.code, "ceiling", [bound.at[bound.entry] for bound in near], "<")
             self.search(stack.local("to"), "first_from", stack.at, low, high, ceiling)
         else:
-            earliest = extreme(self.code, "earliest", [one.when[one.entry] for one in near], "<")
+            earliest = extreme(self.code, "earliest", [bound.when[bound.entry] for bound in near], "<")
             self.search(stack.local("to"), "first_from", stack.when, low, high, earliest + self.window)
 
     def place(self, stack: StackLayout) -> None:
@@ -243,8 +243,8 @@ def output(stack: StackLayout) -> n.Array:
 
 def of_group(stacks: Sequence[StackLayout], pick: Callable[[Iterable[int]], int]) -> list[StackLayout]:
     """Return the stacks of the first group among some (`min`), or of the last (`max`)."""
-    group = pick([one.stack.group for one in stacks])
-    return [one for one in stacks if one.stack.group == group]
+    group = pick([layout.stack.group for layout in stacks])
+    return [layout for layout in stacks if layout.stack.group == group]
 
 
 def variables_in(tree: Hashable) -> Iterator[n.Local | n.Array]:

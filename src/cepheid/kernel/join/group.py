@@ -41,10 +41,10 @@ def generate_group(layout: JoinLayout) -> JoinFunction:
 
 def grouped(stack: StackLayout) -> Iterator[tuple[StateArray, WorkArray]]:
     """The arrays of a stack and their copies, which are in the order of the partitions, and need not tell these."""
-    for one in stack.arrays:
-        if one.array != stack.partition:
-            copy = n.Array(f"grouped_{one.array.name}", one.array.element)
-            yield one, WorkArray(copy, Size.ENTRIES, stack.stack.variable)
+    for array in stack.arrays:
+        if array.array != stack.partition:
+            copy = n.Array(f"grouped_{array.array.name}", array.array.element)
+            yield array, WorkArray(copy, Size.ENTRIES, stack.stack.variable)
 
 
 def begins(stack: StackLayout) -> WorkArray:
@@ -87,6 +87,6 @@ def _copy(code: Code, stack: StackLayout) -> None:
         with code.when(GROUP.differs(NOWHERE)):
             code.set(WHERE, begin[GROUP.to(INT64) + 1])
             code.put(begin, GROUP.to(INT64) + 1, WHERE + 1)
-            for one, copy in grouped(stack):
-                code.put(copy.array, WHERE, one.array[K])
+            for array, copy in grouped(stack):
+                code.put(copy.array, WHERE, array.array[K])
         code.step(K)

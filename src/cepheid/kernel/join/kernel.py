@@ -129,6 +129,6 @@ def make_function(
         tuple(events),
         tuple(state),
         tuple(work),
-        tuple(one.array.name for one in state),
-        tuple(one.name for one in work if one.size is not Size.MATCHES),
+        tuple(array.array.name for array in state),
+        tuple(array.name for array in work if array.size is not Size.MATCHES),
     )

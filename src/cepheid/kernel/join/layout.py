@@ -164,12 +164,12 @@ def lay_out(join: Join, nullable: frozenset[str]) -> JoinLayout:
 def _names(join: Join) -> list[str]:
     """The variables as the text has them: different, and such that nothing made of them is a function of ours."""
     wanted = distinct({x: stack.variable for x, stack in enumerate(join.stacks)})
-    found: list[str] = []
+    names: list[str] = []
     for name in wanted.values():
-        while any(f"{word}_{name}" in FUNCTIONS for word in WORDS) or name in found:
+        while any(f"{word}_{name}" in FUNCTIONS for word in WORDS) or name in names:
             name += "_"
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def _arrays(join: Join, names: Sequence[str]) -> dict[tuple[int, str, bool], str]:

@@ -26,10 +26,12 @@ class Leaf:
         self.code = construction.code
         self.conditions = construction.conditions
         self.stack = stack
-        self.others = [one for one in construction.layout.positive if one is not stack]
+        self.others = [layout for layout in construction.layout.positive if layout is not stack]
         self.joints = self.conditions.tests(stack, self.others, late=True)
         self.differs = self.conditions.differs(stack, self.others)
-        self.absent = [one for one in construction.absence.absent if stack.number in construction.absence.needs(one)]
+        self.absent = [
+            layout for layout in construction.absence.absent if stack.number in construction.absence.needs(layout)
+        ]
         self.lookup: Lookup | None = construction.lookups.get(stack.number)
         bounded = [bound.joint for bound in self.lookup.bounds] if self.lookup is not None else []
         # Where every candidate gives a match, all components are written in one go.
@@ -66,8 +68,8 @@ class Leaf:
 
     def write_others(self) -> None:
         """The other components: they are the same in all matches that were written."""
-        for one in [] if self.at_once else self.others:
-            fill(self.code, one)
+        for layout in [] if self.at_once else self.others:
+            fill(self.code, layout)
 
     def _in_order(self, low: n.Local, high: n.Local) -> None:
         """The candidates as they are in the stack."""
@@ -103,21 +105,21 @@ class Leaf:
     def _holds(self, joints: Sequence[Joint], inside: n.Expr) -> n.Expr:
         """Whether a candidate makes a match."""
         code, absence = self.code, self.construction.absence
-        found = all_of([inside, *self.differs, *map(self.conditions.holds, joints)])
+        holds = all_of([inside, *self.differs, *map(self.conditions.holds, joints)])
         for absent in self.absent:
-            if found not in (n.TRUE, FITS):
-                code.set(FITS, found)
-                found = FITS
-            with code.when(found):
+            if holds not in (n.TRUE, FITS):
+                code.set(FITS, holds)
+                holds = FITS
+            with code.when(holds):
                 code.set(FITS, negate(absence.look_for(code, absent)))
-            found = FITS
-        return found
+            holds = FITS
+        return holds
 
     def _match(self, holds: n.Expr) -> None:
         """Write a match; where it turns out to be none, the next one is written over it."""
         self.code.put(output(self.stack), MATCHES, self.stack.at[self.stack.entry] - ORIGIN)
-        for one in self.others if self.at_once else []:
-            self.code.put(output(one), MATCHES, one.local("place"))
+        for layout in self.others if self.at_once else []:
+            self.code.put(output(layout), MATCHES, layout.local("place"))
         self.code.step(MATCHES, 1 if holds == n.TRUE else holds.to(INT64))
 
 

@@ -148,9 +148,9 @@ class Levels(Construction):
         low, high = stack.local("from"), stack.local("to")
         code.set(low, stack.local("first"))
         code.set(high, stack.local("end"))
-        others = [one for one in self.components if one is not stack]
-        before = [one for one in others if is_before(one, stack)]
-        after = [one for one in others if is_before(stack, one)]
+        others = [layout for layout in self.components if layout is not stack]
+        before = [layout for layout in others if is_before(layout, stack)]
+        after = [layout for layout in others if is_before(stack, layout)]
         near = of_group(before or others, max)
         if before or self.reach is not None:
             with code.when(LEADER.differs(near[0].number) if len(near) == 1 else n.TRUE):
@@ -175,8 +175,8 @@ class Levels(Construction):
         low, high = code.set(stack.local("from"), first), code.set(stack.local("to"), end)
         if self.deepest == 2:  # what goes with the lead is known
             return
-        before = [one for one in self.components if is_before(one, stack)]
-        after = [one for one in self.components if is_before(stack, one)]
+        before = [layout for layout in self.components if is_before(layout, stack)]
+        after = [layout for layout in self.components if is_before(stack, layout)]
         with code.when(LEVEL > 1):
             self.nearest(FLOOR, _NEVER, before, ">")
             self.nearest(CEILING, _FOREVER, after, "<")
@@ -195,9 +195,9 @@ class Levels(Construction):
         """The latest or the earliest of some events, as far as they are bound."""
         if stacks:
             self.code.set(into, none)
-        for one in stacks:
-            at = one.at[one.entry]
-            with self.code.when(all_of([_are_bound([one.number]), n.comparison(sign, at, into)])):
+        for layout in stacks:
+            at = layout.at[layout.entry]
+            with self.code.when(all_of([_are_bound([layout.number]), n.comparison(sign, at, into)])):
                 self.code.set(into, at)
 
     def look_up(self, stack: StackLayout) -> None:
@@ -232,12 +232,12 @@ class Levels(Construction):
             self.go_back()
         code.set(BOUND, BOUND | _bit(WHICH))
         # What needs all others is asked on the last level.
-        absent = [one for one in self.absence.absent if len(self.absence.needs(one)) < len(self.components)]
-        for one in absent:
-            needs = self.absence.needs(one)
+        absent = [layout for layout in self.absence.absent if len(self.absence.needs(layout)) < len(self.components)]
+        for layout in absent:
+            needs = self.absence.needs(layout)
             among = n.Immediate(_bits(needs), INT64) & _bit(WHICH)
             with code.when(all_of([HOLDS, among.differs(0), _are_bound(needs)])):
-                code.set(HOLDS, negate(self.absence.look_for(code, one)))
+                code.set(HOLDS, negate(self.absence.look_for(code, layout)))
         with code.when(negate(HOLDS) if absent else n.FALSE):
             code.set(BOUND, BOUND ^ _bit(WHICH))
             code.again()
@@ -280,9 +280,9 @@ class Levels(Construction):
                 between = all_of([entry >= stack.local("from"), entry < stack.local("to")])
                 inside = any_of([negate(by), between])
             apart = [
-                any_of([_are_bound([one.number], n.FALSE), stack.at[entry].differs(one.at[one.entry])])
-                for one in self.components
-                if self.conditions.may_share(one, stack)
+                any_of([_are_bound([layout.number], n.FALSE), stack.at[entry].differs(layout.at[layout.entry])])
+                for layout in self.components
+                if self.conditions.may_share(layout, stack)
             ]
             tests = [
                 any_of(

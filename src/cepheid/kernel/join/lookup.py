@@ -45,7 +45,7 @@ class Lookup:
 
     def applying(self, bound: Collection[int]) -> list[StackBound]:
         """The bounds whose values are known when some stacks are bound."""
-        return [one for one in self.bounds if one.joint.stacks - {self.stack.number} <= set(bound)]
+        return [limit for limit in self.bounds if limit.joint.stacks - {self.stack.number} <= set(bound)]
 
     def work(self) -> Iterator[WorkArray]:
         """The arrays that it sorts in."""
@@ -75,7 +75,7 @@ class Lookup:
         code.set(following, low)
         code.set(stop, high)
         code.set(by, n.FALSE)
-        null = any_of(all_of([applies(one), self.translator.value(one.value).null]) for one in bounds)
+        null = any_of(all_of([applies(limit), self.translator.value(limit.value).null]) for limit in bounds)
         with code.when(null):
             code.note("Nothing compares with NULL.")
             code.set(stop, following)
@@ -98,8 +98,8 @@ class Lookup:
         with code.when(any_of([first < self.since, end > self.until])):
             code.set(self.until, n.Invoke("sort_until", (first, end, self.since, self.until, high), INT64))
             code.set(self.since, first)
-            given = (self.field.values, *nulls, first, self.until, *arrays)
-            code.set(self.count, n.Invoke("sort_known_entries" if nulls else "sort_entries", given, INT64))
+            arguments = (self.field.values, *nulls, first, self.until, *arrays)
+            code.set(self.count, n.Invoke("sort_known_entries" if nulls else "sort_entries", arguments, INT64))
             if places:
                 where = (self.stack.at, ORIGIN, self.entries, self.count, self.places)
                 code.call(n.Invoke("find_places", where, INT64))
@@ -112,7 +112,7 @@ class Lookup:
         self, code: Code, bounds: Sequence[StackBound], applies: Callable[[StackBound], n.Expr]
     ) -> tuple[n.Expr, n.Expr]:
         """Return the range of the sorted part that the bounds leave."""
-        lows, highs = [one for one in bounds if one.below], [one for one in bounds if one.above]
+        lows, highs = [limit for limit in bounds if limit.below], [limit for limit in bounds if limit.above]
         least: n.Expr = _NONE
         most: n.Expr = self.count
         if len(lows) == 1 and applies(lows[0]) == n.TRUE:

@@ -110,16 +110,16 @@ class _Nest(Construction):
 
     def told(self, stack: StackLayout, bound: Sequence[StackLayout]) -> str:
         """Return the comment for a component: its name, and the components around it."""
-        before = [one.stack.variable for one in bound if is_before(one, stack)]
-        after = [one.stack.variable for one in bound if is_before(stack, one)]
+        before = [layout.stack.variable for layout in bound if is_before(layout, stack)]
+        after = [layout.stack.variable for layout in bound if is_before(stack, layout)]
         words = [f"after {' and '.join(before)}"] * bool(before) + [f"before {' and '.join(after)}"] * bool(after)
         return f"{stack.stack.variable}{', ' * bool(words)}{', '.join(words)}."
 
     def narrow(self, stack: StackLayout, bound: Sequence[StackLayout]) -> Range:
         """Between the nearest events that are bound; where there is none on a side, the window is the end."""
         low, high = stack.local("first"), stack.local("end")
-        before = [one for one in bound if is_before(one, stack)]
-        after = [one for one in bound if is_before(stack, one)]
+        before = [layout for layout in bound if is_before(layout, stack)]
+        after = [layout for layout in bound if is_before(stack, layout)]
         near = of_group(before or bound, max)
         if near != [self.lead] and (before or self.reach is not None):
             self.narrow_low(stack, near, low, high, placed=bool(before))
@@ -145,8 +145,8 @@ class _Nest(Construction):
         """Each candidate, in the order of a column or as it is in the stack."""
         code, stack, bound = self.code, self.order[level], self.order[:level]
         by, following, stop = (stack.local(word) for word in ("by", "next", "stop"))
-        bounds = lookup.applying([one.number for one in bound])
-        bounded = [one.joint for one in bounds]
+        bounds = lookup.applying([part.number for part in bound])
+        bounded = [part.joint for part in bounds]
         joints = [joint for joint in self.conditions.tests(stack, bound, late=False) if joint not in bounded]
         lookup.look_up(code, bounds, low, high, places=False)
         with code.when(n.TRUE if joints else negate(by)):
@@ -169,6 +169,6 @@ class _Nest(Construction):
 
     def newly_asked(self, level: int) -> list[StackLayout]:
         """The absent events that can be looked for when a component is bound, and could not before."""
-        bound = {one.number for one in self.order[: level + 1]}
-        own = self.order[level].number
-        return [one for one in self.absence.absent if own in self.absence.needs(one) <= bound]
+        bound = {layout.number for layout in self.order[: level + 1]}
+        number = self.order[level].number
+        return [layout for layout in self.absence.absent if number in self.absence.needs(layout) <= bound]

@@ -53,13 +53,13 @@ class MatchBuffers:
         """Take the matches that were written; others are written to other arrays, or over them."""
         if not count:
             return
-        found: list[np.ndarray] = [np.asarray(array[:count], np.uint32) for array in self.arrays]
+        columns: list[np.ndarray] = [np.asarray(array[:count], np.uint32) for array in self.arrays]
         whole: tuple[np.ndarray, ...] = ()
         if 2 * count > self.room:  # the arrays go with the matches
             whole, self.arrays = tuple(self.arrays), []
         elif self.native:
-            found = [array.copy() for array in found]
-        self.parts.append(MatchPositions(self.origin, found, whole if self.native else ()))
+            columns = [array.copy() for array in columns]
+        self.parts.append(MatchPositions(self.origin, columns, whole if self.native else ()))
         self.count += count
 
     def make_room(self, count: int) -> None:

@@ -56,7 +56,7 @@ class _Select:
         # A window of events counts all of a partition; else events of other types are passed at once.
         self.picks = bool(self.types) and not layout.counted
         # Of these it is remembered when the last one came.
-        heard = {one.number for stack in layout.stacks for one in self.before(stack)}
+        heard = {earlier.number for stack in layout.stacks for earlier in self.before(stack)}
         self.heard = [stack for stack in layout.stacks if stack.number in heard]
 
     def before(self, stack: StackLayout) -> tuple[StackLayout, ...]:
@@ -151,7 +151,7 @@ class _Select:
     def condition(self, stack: StackLayout) -> n.Expr:
         """Whether an event of its types is stored in a stack."""
         oldest: n.Expr = n.Immediate(NEVER, INT64, "NEVER") if self.window is None else NOW - self.window
-        there = [one.array("last", INT64)[self.partition] > oldest for one in self.before(stack)]
+        there = [earlier.array("last", INT64)[self.partition] > oldest for earlier in self.before(stack)]
         of_event, computed = self.events.fence((), stack.stack.tests)
         return all_of([*there, of_event, computed])
 

@@ -64,9 +64,9 @@ class StackState:
             counts = self._counts()
             for wanted in self.kernel.select.state:
                 self._lengthen(wanted, counts[wanted.owner] if wanted.owner else 0, events)
-            for name, one in zip(self.kernel.select.work_names, self.kernel.select.work, strict=True):
+            for name, array in zip(self.kernel.select.work_names, self.kernel.select.work, strict=True):
                 if name not in self.work or len(self.work[name]) <= events:
-                    self._renew(name, one, events + 1)
+                    self._renew(name, array, events + 1)
             self._spare = self._least_room(counts)
         self._spare -= events
 
@@ -79,28 +79,28 @@ class StackState:
         """How many events have room, wherever they go."""
         select = self.kernel.select
         rooms = [
-            len(self.arrays[name]) - counts[one.owner]
-            for name, one in zip(select.state_names, select.state, strict=True)
-            if one.extent is not Extent.PARTITIONS
+            len(self.arrays[name]) - counts[array.owner]
+            for name, array in zip(select.state_names, select.state, strict=True)
+            if array.extent is not Extent.PARTITIONS
         ]
         return min(rooms + [len(self.work[name]) - 1 for name in select.work_names])
 
     def reserve_work(self, function: JoinFunction) -> None:
         """Room for what a function fills and reads in one go; its output has room of its own."""
         partitions, counts = rounded(self.partitions), self._counts()
-        kept = [one for one in function.work if one.size is not Size.MATCHES]
-        for name, one in zip(function.work_names, kept, strict=True):
-            match one.size:
+        kept = [array for array in function.work if array.size is not Size.MATCHES]
+        for name, array in zip(function.work_names, kept, strict=True):
+            match array.size:
                 case Size.PARTITIONS:
                     size = partitions
                 case Size.BOUNDS:
                     size = partitions + 2
                 case Size.ENTRIES:
-                    size = counts[one.owner] + 1
+                    size = counts[array.owner] + 1
                 case _:
                     size = self.kernel.positive + 1
             if name not in self.work or len(self.work[name]) < size:
-                self._renew(name, one, size)
+                self._renew(name, array, size)
 
     def _lengthen(self, wanted: StateArray, count: int, events: int) -> None:
         name, by_partition = wanted.array.name, wanted.extent is Extent.PARTITIONS
@@ -183,8 +183,8 @@ class StackState:
     @property
     def failed(self) -> int | None:
         """The first event of the batch at which a condition could not be computed."""
-        found = int(self.cells[FAILED])
-        return found - 1 if found else None
+        position = int(self.cells[FAILED])
+        return position - 1 if position else None
 
     @property
     def tests(self) -> int:
@@ -203,8 +203,8 @@ class StackState:
 
     def oldest_event(self) -> int | None:
         """The first position that a match to come can have among the events so far."""
-        found = (self.first_at(x) for x in self.join.positive)
-        return min((at for at in found if at is not None), default=None)
+        firsts = (self.first_at(x) for x in self.join.positive)
+        return min((at for at in firsts if at is not None), default=None)
 
     def first_uncertain(self) -> int | None:
         """The first position where a match ends that waits for an absence."""
@@ -235,11 +235,11 @@ class StackState:
             times = self._values(self.stacks[first].when, first)
             self._cut(first, int(np.searchsorted(times, until, side="right")))
 
-    def compact(self, now: int) -> None:
+    def compact(self, watermark: int) -> None:
         """Let go of entries whose window is over, once there are many."""
         if self.window is None or self.entries < self.enough:
             return
-        oldest = now - self.window + 1
+        oldest = watermark - self.window + 1
         if self.join.waits:
             (first,) = self.join.members(0)
             if self.count(first):
@@ -272,14 +272,14 @@ class StackState:
         rest = int(wanted.sum())
         if rest == len(wanted):
             return
-        for one in self._arrays_of(x):
-            left = self._values(one.array, x)[wanted]
-            self.arrays[one.array.name][:rest] = left if self.native else left.tolist()
+        for column in self._arrays_of(x):
+            left = self._values(column.array, x)[wanted]
+            self.arrays[column.array.name][:rest] = left if self.native else left.tolist()
         self.cells[COUNTS + x] = rest
 
     def _arrays_of(self, x: int) -> Iterator[StateArray]:
         """The arrays of a stack."""
-        yield from (one for one in self.kernel.select.state if one.owner == self.kernel.variables[x])
+        yield from (column for column in self.kernel.select.state if column.owner == self.kernel.variables[x])
 
     def held_partitions(self) -> np.ndarray:
         """Which partitions have an entry."""
@@ -309,14 +309,14 @@ class StackState:
 
     def held_strings(self) -> Iterator[np.ndarray]:
         """The codes of strings that entries hold."""
-        yield from (self._values(one.array, x) for one, x in self._coded())
+        yield from (self._values(column.array, x) for column, x in self._coded())
 
     def renumber_strings(self, number: np.ndarray) -> None:
         """Strings have other codes from now on."""
-        for one, x in self._coded():
-            codes = np.clip(self._values(one.array, x), -1, len(number) - 1)
+        for column, x in self._coded():
+            codes = np.clip(self._values(column.array, x), -1, len(number) - 1)
             moved = number[codes]
-            self.arrays[one.array.name][: len(moved)] = moved if self.native else moved.tolist()
+            self.arrays[column.array.name][: len(moved)] = moved if self.native else moved.tolist()
 
     def _coded(self) -> Iterator[tuple[StateArray, int]]:
         for wanted in self.kernel.select.state:
@@ -337,9 +337,9 @@ class StackState:
 
     def load(self, facts: Json, arrays: list[np.ndarray], partitions: int) -> None:
         """Take up a state that was dumped, by either kind of run, for the same NULLs."""
-        given = dict(zip(facts["names"], arrays, strict=True))
-        self.cells = as_kind(given.pop("cells"), "int64", native=self.native)
-        self.arrays = {name: as_read(array, native=self.native) for name, array in given.items()}
+        named = dict(zip(facts["names"], arrays, strict=True))
+        self.cells = as_kind(named.pop("cells"), "int64", native=self.native)
+        self.arrays = {name: as_read(array, native=self.native) for name, array in named.items()}
         self.work, self._fitted = {}, None
         self.fit(partitions)
         self.arrays = {name: owned(array) for name, array in self.arrays.items()}

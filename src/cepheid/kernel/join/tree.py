@@ -110,8 +110,8 @@ class _Tree(Levels):
         """Set the ranges of the entries that can go with the lead; both ends only move forward from lead to lead."""
         code = self.code
         first, end, high = (stack.local(word) for word in ("first", "end", "high"))
-        before = [one for one in self.components if is_before(one, stack)]
-        after = [one for one in self.components if is_before(stack, one)]
+        before = [layout for layout in self.components if is_before(layout, stack)]
+        after = [layout for layout in self.components if is_before(stack, layout)]
         code.note(f"{stack.stack.variable} with the lead.")
         with code.when(LEADER.differs(stack.number)):
             self.side(

@@ -50,15 +50,15 @@ class Trial:
         pairs: how many combinations are tried, about.
         """
         # An event is stored at most once in a stack, and there are no more partitions than events.
-        arrays = {one.array.name: [one.initial] * (count + 1) for one in self.select.state}
+        arrays = {array.array.name: [array.initial] * (count + 1) for array in self.select.state}
         cells = [0] * (COUNTS + len(self.layout.stacks))
-        given = dict(zip((one.holds for one in self.select.events), events, strict=True))
-        numbers = {I: 0, END: count, BASE: 0, TYPES: len(given.get(EventFact.TYPES, ()))}
+        facts = dict(zip((array.holds for array in self.select.events), events, strict=True))
+        numbers = {I: 0, END: count, BASE: 0, TYPES: len(facts.get(EventFact.TYPES, ()))}
         self.select.code.as_python()(
             *(numbers[number] for number in self.select.numbers),
             *constants(self.select.constants),
             *events,
-            *(arrays[one.array.name] for one in self.select.state),
+            *(arrays[array.array.name] for array in self.select.state),
             *([0] * (count + 1) for _ in self.select.work),
             cells,
         )
@@ -67,12 +67,12 @@ class Trial:
         for judge in self.judges:
             most = round(pairs ** (1 / len(judge.stacks)))
             sizes = [min(stored[stack.number], most) for stack in judge.stacks]
-            own = (arrays[one.array.name] for one in judge.function.state)
+            entries = (arrays[array.array.name] for array in judge.function.state)
             tried = 1
             for size in sizes:
                 tried *= size
-            found = judge.function.code.as_python()(*sizes, *constants(judge.function.constants), *own, cells)
-            held.append((int(found), tried))
+            holding = judge.function.code.as_python()(*sizes, *constants(judge.function.constants), *entries, cells)
+            held.append((int(holding), tried))
         return stored, held
 
 
@@ -113,6 +113,6 @@ def _judge(layout: JoinLayout, joint: Joint) -> Judge:
 
     loops(stacks)
     code.give(HELD)
-    state = tuple(one for stack in stacks for one in stack.arrays)
+    state = tuple(array for stack in stacks for array in stack.arrays)
     counts = tuple(stack.local("count") for stack in stacks)
     return Judge(make_function("judge", code.block, counts, tuple(constants), (), state), stacks)

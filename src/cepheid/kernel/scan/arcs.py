@@ -70,11 +70,11 @@ class ArcCode:
                     self.graph.append(word, history)
                 changed = [register for register in room.registers if register in arc.transfer]
                 kept = [register for register in room.registers if register not in arc.transfer]
-                given = Registered(changed, new, kept, field)
+                registered = Registered(changed, new, kept, field)
                 last = reuse if room is lists[-1] else n.FALSE
                 # The run of a slot that goes on in a list has another history than what a list had at hand.
                 node = self.graph.newest if not stretches else None if history == HISTORY else history
-                self.lists[room.name].add(room, node, given, last)
+                self.lists[room.name].add(room, node, registered, last)
 
     def is_flat(self, arc: Arc) -> bool:
         """Whether to bind the event only writes behind what the match store has, so that no branch is needed."""
@@ -88,15 +88,15 @@ class ArcCode:
 
     def read_on_entry(self, arc: Arc) -> frozenset[Register]:
         """The registers whose new values are needed: matches read them, lists keep those that change."""
-        found: set[Register] = set()
+        registers: set[Register] = set()
         for exit_ in self.automaton.exits:
             if exit_.config == arc.target:
-                found |= read(exit_.fence) | (pending(exit_) - exit_.gives.keys()) | set(exit_.witnesses)
-                found |= {register for value in exit_.gives.values() for register in registers_in(value)}
+                registers |= read(exit_.fence) | (pending(exit_) - exit_.gives.keys()) | set(exit_.witnesses)
+                registers |= {register for value in exit_.gives.values() for register in registers_in(value)}
         for q in self.automaton.entries[arc.target]:
             if self.program.rooms[q].keeping is p.Keeping.LIST:
-                found |= self.automaton.live[q] & arc.transfer.keys()
-        return frozenset(found)
+                registers |= self.automaton.live[q] & arc.transfer.keys()
+        return frozenset(registers)
 
     def complete(self, number: int, exit_: Exit, history: n.Local | None) -> None:
         """A match; where something must be absent after it, it is not certain yet."""

@@ -107,7 +107,7 @@ def check_scan(automaton: RegisterAutomaton) -> None:
         *automaton.exits,
         *automaton.witnesses,
     ]
-    fences = [*(one.fence for one in asked), *(absent.fence for e in automaton.exits for absent in e.absent)]
+    fences = [*(step.fence for step in asked), *(absent.fence for e in automaton.exits for absent in e.absent)]
     for fence in fences:
         events.fence((), fence, translator)
 
@@ -421,6 +421,8 @@ def program_pools(program: p.ScanProgram, *, lasting: bool) -> Iterator[Pool]:
     kinds = [kind for kind in (("runs", False, rooms), ("pending", True, holds)) if kind[2]]
     ending = program.simultaneous and any(program.may_end(room) for room in program.rooms if not room.is_slot)
     for number, (name, waits, lists) in enumerate(kinds):
-        registers = sorted({r for own in lists.values() for r in own}, key=lambda register: register.name)
+        registers = sorted(
+            {r for registers_of_list in lists.values() for r in registers_of_list}, key=lambda register: register.name
+        )
         names = (*lists, *(map(soon, lists) if program.simultaneous else ()))
         yield Pool(name, number, waits, names, tuple(registers), ending and not waits, lasting and waits)

@@ -99,7 +99,7 @@ def parameters(
     return (*(c.parameter for c in constants), *(e.array for e in events), *(s.array for s in state))
 
 
-def event_arrays(found: dict[EventArray, None]) -> tuple[EventArray, ...]:
+def event_arrays(arrays: dict[EventArray, None]) -> tuple[EventArray, ...]:
     """Facts first, then columns with their flags, then masks: whatever asked for them first."""
     order = {ColumnValues: 1, ColumnNulls: 1, PieceValues: 1, PieceBits: 1, Mask: 2}
-    return tuple(sorted(found, key=lambda e: (order.get(type(e.holds), 0), e.array.name)))
+    return tuple(sorted(arrays, key=lambda e: (order.get(type(e.holds), 0), e.array.name)))

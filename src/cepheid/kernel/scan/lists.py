@@ -163,7 +163,7 @@ class ListCode:
         """Whether what an event adds to a list is put before what is there."""
         return self.apart or not room.state.ends.contiguous
 
-    def add(self, room: Room, node: n.Expr | None, given: Registered, reuse: n.Expr) -> None:
+    def add(self, room: Room, node: n.Expr | None, registered: Registered, reuse: n.Expr) -> None:
         """A run of a list, kept aside until the event is over. `node`: its history, if not that of the run at hand.
 
         reuse: whether the run at hand is over, so that the new one can have its entry.
@@ -176,11 +176,11 @@ class ListCode:
             self.take()
             if node is None or self.valued:
                 code.put(self.node, FRESH, HISTORY if node is None else node)
-            if given.old is not None:
-                self.fill(given.kept, given.old)
+            if registered.old is not None:
+                self.fill(registered.kept, registered.old)
         if node is not None and not self.valued:
             code.put(self.node, FRESH, node)
-        self.fill(given.changed, given.new)
+        self.fill(registered.changed, registered.new)
         chain = chain_of(room)
         code.put(self.next, FRESH, chain)
         if self.has_tail(room):
@@ -331,5 +331,5 @@ class ListCode:
             code.set(RUN, self.next[RUN])
 
 
-def _alike(one: n.Expr, other: n.Expr) -> n.Expr:
-    return n.Invoke("same", (one, other), BOOL) if one.type.real else one.equals(other)
+def _alike(first: n.Expr, second: n.Expr) -> n.Expr:
+    return n.Invoke("same", (first, second), BOOL) if first.type.real else first.equals(second)

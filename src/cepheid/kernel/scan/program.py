@@ -294,4 +294,4 @@ def _asked(automaton: RegisterAutomaton) -> Iterator[tuple[str, ...]]:
     asked: list[Arc | Kill | Absent | Witness] = [*automaton.arcs]
     asked += () if automaton.valued else automaton.kills  # what lasted too long makes no result, and may go later
     asked += [absent for exit_ in automaton.exits for absent in exit_.absent]
-    yield from (one.types for one in (*asked, *automaton.witnesses))
+    yield from (step.types for step in (*asked, *automaton.witnesses))

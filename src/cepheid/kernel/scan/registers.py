@@ -62,8 +62,8 @@ class ScanRegisters:
 
     def _nullable(self, automaton: RegisterAutomaton) -> Iterator[Register]:
         translator = self.translator(lambda name, scalar: n.Local(name, scalar))
-        given = (exit_.gives for exit_ in automaton.exits)
-        for transfer in (*(arc.transfer for arc in automaton.arcs), *given):
+        results = (exit_.gives for exit_ in automaton.exits)
+        for transfer in (*(arc.transfer for arc in automaton.arcs), *results):
             for register, expression in transfer.items():
                 if not self.kept[register].nullable and translator.value(expression).null != n.FALSE:
                     yield register

@@ -126,8 +126,8 @@ class ScanState:
 
     def arguments(self) -> list[Array]:
         """The arrays in the order of the kernel's parameters, and the cells; for machine code they are pinned."""
-        found = [*map(self.arrays.__getitem__, self._names), self.cells]
-        return self._pins.pin(found) if self.native else found
+        arrays = [*map(self.arrays.__getitem__, self._names), self.cells]
+        return self._pins.pin(arrays) if self.native else arrays
 
     def reserve(self, *, stuck: bool, keeps: bool) -> bool:
         """The scan has stopped before an event that could make an array overflow: make more room; whether there is.
@@ -174,8 +174,8 @@ class ScanState:
     @property
     def failed(self) -> int | None:
         """The first event of the batch at which a condition could not be computed."""
-        found = int(self.cells[FAILED])
-        return found - 1 if found else None
+        position = int(self.cells[FAILED])
+        return position - 1 if position else None
 
     @property
     def tests(self) -> int:
@@ -204,8 +204,8 @@ class ScanState:
     @property
     def given_fields(self) -> list[str]:
         """What matches give of the register of an automaton of one's own, by the names of the fields."""
-        own = (wanted.array.name for wanted in self.kernel.state if wanted.extent is Extent.MATCHES)
-        return [name.removeprefix("match_") for name in own if name not in ("match_root", "match_word", "match_low")]
+        names = (wanted.array.name for wanted in self.kernel.state if wanted.extent is Extent.MATCHES)
+        return [name.removeprefix("match_") for name in names if name not in ("match_root", "match_word", "match_low")]
 
     def take_matches(self) -> None:
         """The matches were read."""
@@ -229,7 +229,7 @@ class ScanState:
         """The first event at which a match ends that was not taken, by its id."""
         return int(self._ends().min()) if self.matches else None
 
-    def expire(self, now: int | None) -> None:
+    def expire(self, watermark: int | None) -> None:
         """Matches after which nothing came that must be absent are certain: their waits are over (None: all are).
 
         A window of events is over when the partition has had so many.
@@ -239,16 +239,16 @@ class ScanState:
                 continue
             nodes = np.asarray(self.arrays[pool.array("node")])
             alive = np.flatnonzero(nodes != NIL)
-            if now is not None and pool.lasting:
+            if watermark is not None and pool.lasting:
                 partitions = np.asarray(self.arrays[pool.array("partition")])[alive]
                 alive = alive[
-                    np.asarray(self.arrays[pool.array(ENDED)])[alive] + self.period <= self._at(now, partitions)
+                    np.asarray(self.arrays[pool.array(ENDED)])[alive] + self.period <= self._at(watermark, partitions)
                 ]
-            elif now is not None:
+            elif watermark is not None:
                 starts = np.asarray(self.arrays["node_start"])[nodes[alive]]
                 partitions = np.asarray(self.arrays[pool.array("partition")])[alive]
                 # Of a window of events the last one is in; of a window of time the watermark has passed the last tick.
-                alive = alive[starts <= self._oldest(self._at(now, partitions) - 1, partitions)]
+                alive = alive[starts <= self._oldest(self._at(watermark, partitions) - 1, partitions)]
             if len(alive):
                 self._give(pool, alive)
 
@@ -264,9 +264,9 @@ class ScanState:
             self.arrays["match_root"][k], self.arrays["match_word"][k] = node, -1
             self.arrays["match_low"][k] = low
         for field in self.given_fields:
-            given, held = self.arrays[f"match_{field}"], self.arrays[pool.array(field)]
+            emitted, held = self.arrays[f"match_{field}"], self.arrays[pool.array(field)]
             for k, entry in enumerate(over[order].tolist(), self.matches):
-                given[k] = held[entry]
+                emitted[k] = held[entry]
         self.cells[MATCHES] += len(over)
         self._free(pool, set(over.tolist()))
 
@@ -381,7 +381,7 @@ class ScanState:
         run("renumber", s["match_root"], number, self.matches)
         self.cells[NODES] = kept
 
-    def open_runs(self, now: int) -> tuple[list[int], list[int]]:
+    def open_runs(self, watermark: int) -> tuple[list[int], list[int]]:
         """The nodes of the runs that an event at or after a time can extend or refute, and which starts still count."""
         nodes: list[int] = []
         lows: list[int] = []
@@ -395,7 +395,7 @@ class ScanState:
                 seen = np.asarray(self.arrays["seen"])[self._partitions(pool, used)]
                 lows += (seen - self.window + 2).tolist()
             else:
-                lows += [0 if self.window is None else now - self.window + 1] * len(used)
+                lows += [0 if self.window is None else watermark - self.window + 1] * len(used)
         return nodes, lows
 
     def end_runs_from(self, register: str, before: int) -> None:
@@ -464,16 +464,16 @@ class ScanState:
         counts = [pool.count for pool in self.kernel.pools if pool.count in s]
         initial = {wanted.array.name: wanted.initial for wanted in self.kernel.state}
         free_lists = library_function("free_lists", native=self.native)
-        given = partitions if self.native else partitions.tolist()
+        cleared = partitions if self.native else partitions.tolist()
         for pool in self.kernel.pools:
-            own = s[pool.array("next")], s[pool.array("node")], self.cells, pool.cells.free, pool.cells.used
+            pool_arrays = s[pool.array("next")], s[pool.array("node")], self.cells, pool.cells.free, pool.cells.used
             for name in pool.lists:
-                free_lists(given, len(given), s[pool.first(name)], *own)
+                free_lists(cleared, len(cleared), s[pool.first(name)], *pool_arrays)
         for name in (*self.kernel.slots, *self.kernel.witnesses, *self.kernel.lasting, *counts):
             if self.native:
                 s[name][partitions] = initial[name]
             else:
-                for partition in given:
+                for partition in cleared:
                     s[name][partition] = initial[name]
 
     def renumber_events(self) -> np.ndarray:
@@ -509,9 +509,9 @@ class ScanState:
         """The first event that a match to come can have, by its id, once nodes have been collected."""
         words = np.asarray(self.arrays["node_word"][: self.nodes], np.int64)
         words = words[words >= 0]
-        found = [int(words.min()) >> self.kernel.shift] if len(words) else []
+        oldest = [int(words.min()) >> self.kernel.shift] if len(words) else []
         first = self.first_end()  # a match of one event has no node
-        return min([*found, *([] if first is None else [first])], default=None)
+        return min([*oldest, *([] if first is None else [first])], default=None)
 
     def oldest_start(self) -> int:
         """When the first run or match of a scan with a window of time started, once nodes have been collected."""
@@ -538,9 +538,9 @@ class ScanState:
         """Take up a state that was dumped, by either kind of run."""
         self.room = {Extent(name): size for name, size in facts["room"].items()}
         self.pool_room = dict(facts["pools"])
-        given = dict(zip(facts["names"], arrays, strict=True))
-        self.cells = as_kind(given.pop("cells"), "int64", native=self.native)
-        self.arrays = {name: as_read(array, native=self.native) for name, array in given.items()}
+        named = dict(zip(facts["names"], arrays, strict=True))
+        self.cells = as_kind(named.pop("cells"), "int64", native=self.native)
+        self.arrays = {name: as_read(array, native=self.native) for name, array in named.items()}
         self._fitted = ()
         self.fit(partitions)
         self.arrays = {name: owned(array) for name, array in self.arrays.items()}
