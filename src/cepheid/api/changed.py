@@ -84,7 +84,10 @@ def _with_versions(query: Query, changes: Sequence[ReplaceQuery], schema: Schema
         versions_of_query.append(Version(new, None if at == EVER else at))
     constant = _constant(schema)
     queries = []
-    for raw, versions_of_query in zip(query.parsed.queries, versions, strict=True):
+    for raw, first, versions_of_query in zip(query.parsed.queries, compiled.queries, versions, strict=True):
+        if all(version.query.query == first.query for version in versions_of_query):
+            queries.append(raw)  # CESAR too, whose terms can't be resolved once more
+            continue
         while settled is not None and len(versions_of_query) > 1 and ticks_in(versions_of_query[1].since) < settled:
             versions_of_query = [replace(versions_of_query[1], since=None), *versions_of_query[2:]]
         queries.append(replace(one_query(versions_of_query, constant), sees=raw.sees))  # which is read once more

@@ -299,3 +299,12 @@ def test_a_query_that_is_added_in_the_call_that_removes_the_sessions_own(options
         change.add("more", EACH.format(1), at=4)
     calls += [change.result, session.push(at((7, 7))), session.push(at((20, 0))), session.close()]
     assert (standing(calls), standing(calls, "more")) == ([4], [5, 6, 7])
+
+
+@pytest.mark.parametrize("more", [{}, {"speculate": "all"}, {"engine": "interpreted"}])
+def test_a_query_of_cesar_may_be_replaced_by_itself(more: dict[str, Any]) -> None:
+    text = "CESAR SELECT[x > 1](A) ;[id = id](B)"
+    session = cep.Query(text).session(lateness=0, **more)
+    session.push([{"ts": 1, "type": "A", "id": 1, "x": 2}])
+    assert not len(session.replace("query 1", text))
+    assert len(session.push([{"ts": 2, "type": "B", "id": 1, "x": 2}, {"ts": 3, "type": "C", "id": 1, "x": 2}]))
