@@ -366,7 +366,7 @@ class Queries:
             made = self._stream_of(known, schema, engine)
         return many_stream(rules, schema, engine, lives=lives, watermark=watermark, prepared=made)
 
-    def read_more(self, rules: Any, ids: Iterable[object] | None, known: RuleSet) -> tuple[RuleSet, Problems]:
+    def read_more(self, rules: object, ids: Iterable[object] | None, known: RuleSet) -> tuple[RuleSet, Problems]:
         """Rules that come to those which are known; their numbers begin at 0."""
         if self._listed:
             if not is_list(rules):

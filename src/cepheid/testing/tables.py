@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -11,7 +10,7 @@ from cepheid.testing.cells import infer_type, parse_cell, parse_type, print_cell
 from cepheid.testing.page import Page
 
 
-def parse_table(page: Page, section: slice, options: Mapping[str, Any]) -> pa.Table:
+def parse_table(page: Page, section: slice, options: Mapping[str, object]) -> pa.Table:
     """Read the events; the type of a column is inferred from its cells unless given."""
     written = list(page.written(section))
     if not written:
@@ -36,7 +35,7 @@ def parse_table(page: Page, section: slice, options: Mapping[str, Any]) -> pa.Ta
     return pa.table(arrays, names=names)
 
 
-def _inferred(name: str, cells: Sequence[str], options: Mapping[str, Any]) -> pa.DataType:
+def _inferred(name: str, cells: Sequence[str], options: Mapping[str, object]) -> pa.DataType:
     """The type of the cells. Without events, time and type columns still get types that a query can be bound to."""
     inferred = infer_type(cells)
     if pa.types.is_null(inferred) and name in (options.get("time", "ts"), options.get("start")):

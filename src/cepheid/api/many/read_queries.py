@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +46,7 @@ def read_templates(source: object, options: SharedOptions) -> list[Template]:
     return [read_template(name, text, options) for name, text in source.items()]
 
 
-def is_list(source: object) -> bool:
+def is_list(source: object) -> TypeGuard[Iterable[object]]:
     """Whether a source is a list of queries, each of which has an id."""
     is_one_query = isinstance(source, str | bytes | Mapping | Query) or hasattr(source, "program")
     return isinstance(source, Iterable) and not is_one_query

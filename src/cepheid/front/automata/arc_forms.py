@@ -50,7 +50,7 @@ def _key(node: Any, numbers: list[int | float], *, plain: bool) -> Hashable:
         numbers.append(node.value)
         return type(node.value) is int
     plain = plain and kind in _AROUND
-    key: list[Any] = [kind]
+    key: list[object] = [kind]
     if kind not in _PARTS:
         _PARTS[kind] = parts_of(kind)
     for name in _PARTS[kind]:
@@ -86,7 +86,7 @@ _FLOAT_MARK = 73_105.857_863_000_49
 
 def numbers_in(
     literals: Sequence[ex.Literal], marks: Sequence[int | float]
-) -> Callable[[Sequence[int | float]], tuple[Any, ...]] | None:
+) -> Callable[[Sequence[int | float]], tuple[object, ...]] | None:
     """What gives the constants of an arc from its numbers, by where the marks are; None if one is not there."""
     places: list[tuple[int, bool] | None] = []
     for literal in literals:
@@ -101,7 +101,7 @@ def numbers_in(
             return tuple
     constants = [literal.value for literal in literals]
 
-    def values(numbers: Sequence[int | float]) -> tuple[Any, ...]:
+    def values(numbers: Sequence[int | float]) -> tuple[object, ...]:
         return tuple(
             constant if place is None else float(numbers[place[0]]) if place[1] else numbers[place[0]]
             for constant, place in zip(constants, places, strict=True)
@@ -136,7 +136,7 @@ def plain_numbers(arc: BoundArc) -> list[ex.Literal]:
     return literals
 
 
-def with_values(arc: BoundArc, literals: Sequence[ex.Literal], values: Sequence[Any]) -> BoundArc:
+def with_values(arc: BoundArc, literals: Sequence[ex.Literal], values: Sequence[object]) -> BoundArc:
     """The same arc with other constants."""
     replaced = {id(literal): replace(literal, value=value) for literal, value in zip(literals, values, strict=True)}
 

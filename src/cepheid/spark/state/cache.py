@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from cepheid.spark.state.bucket import Bucket
 from cepheid.spark.state.change_bucket import open_bucket
@@ -52,7 +52,7 @@ class BucketCache:
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self.buckets: dict[tuple[StreamFingerprint, int], tuple[Any, int]] = {}
+        self.buckets: dict[tuple[StreamFingerprint, int], tuple[AnyBucket, int]] = {}
 
     def take(
         self,
@@ -78,10 +78,10 @@ class BucketCache:
         opened: opens one without state; it is given the cached one whose state is not current, if there is one.
         """
         header = store.header()
-        cached, _ = self.buckets.pop((fingerprint, place), (None, 0))
+        cached = cast("B | None", self.buckets.pop((fingerprint, place), (None, 0))[0])
         if cached is not None and header is not None and header[:NONCE] == cached.nonce:
             cached.use_store(store)
-            return cached  # type: ignore[no-any-return]
+            return cached
         bucket = opened(cached)
         if header is not None:
             bucket.load(store, header)
