@@ -140,7 +140,7 @@ def registers_of(query: GeneratedQuery) -> list[ex.Expression]:
     return [node for node in found if isinstance(node, ex.RegisterField)]
 
 
-QUICK = settings(database=None, derandomize=True, deadline=None, phases=[Phase.generate])
+QUICK = settings(max_examples=100, database=None, derandomize=True, deadline=None, phases=[Phase.generate])
 STRATEGIES: dict[type, st.SearchStrategy[Any]] = {
     **LEAVES,
     **{node: make(LEAVES[ex.Name]) for node, make in BRANCHES.items()},
@@ -169,7 +169,7 @@ def test_that_an_automaton_has_a_meaning() -> None:
     """It has no variables to lay out, but arcs of every kind."""
     fires: set[tree.Fires] = set()
 
-    @settings(QUICK, max_examples=100)
+    @settings(QUICK)
     @given(automata(PLAIN) | automata(PLAIN, simultaneous=True))
     def collect(query: GeneratedQuery) -> None:
         program = query.make().compiled

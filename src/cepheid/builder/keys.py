@@ -15,7 +15,7 @@ def read_key(name: object, what: str, remedy: str) -> KeyColumn:
     """A key by its name, in which a dot leads into a struct, but not between back quotes.
 
     >>> read_key("payload.user", "a column", ""), read_key("`payload.user`", "a column", "")
-    (Column(name='payload', fields=('user',)), Column(name='payload.user', fields=()))
+    (KeyColumn(name='payload', fields=('user',)), KeyColumn(name='payload.user', fields=()))
     """
     text = check_name(name, what, remedy)
     if _PATH.fullmatch(text) is None:  # an odd name, such as one that ends with a dot

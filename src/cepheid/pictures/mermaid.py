@@ -27,7 +27,9 @@ def to_mermaid(graph: Graph) -> str:
     """A flowchart: final states have two rings, edges that keep no event are dotted.
 
     >>> print(
-    ...     to_mermaid(Graph((Node("s0", ("up",)), Node("s1", ("down",), Kind.FINAL)), (Edge("s0", "s1", ("fall",)),)))
+    ...     to_mermaid(
+    ...         Graph((Node("s0", ("up",)), Node("s1", ("down",), NodeKind.FINAL)), (Edge("s0", "s1", ("fall",)),))
+    ...     )
     ... )
     flowchart LR
       s0(["up"])

@@ -12,7 +12,7 @@ def to_text(graph: Graph) -> str:
     """A graph as lines that any terminal shows.
 
     >>> from cepheid.pictures import Node
-    >>> print(to_text(Graph((Node("up"), Node("down", kind=Kind.FINAL)), (Edge("up", "down", ("fall", "x < 0")),))))
+    >>> print(to_text(Graph((Node("up"), Node("down", kind=NodeKind.FINAL)), (Edge("up", "down", ("fall", "x < 0")),))))
     up
       --> down: fall; x < 0
     down (final)

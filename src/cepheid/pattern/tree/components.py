@@ -26,8 +26,8 @@ class Component:
 def name_events(pattern: PatternTree) -> PatternTree:
     """Give every event a variable: one without gets the name of its type.
 
-    >>> name_events(Seq((Event(("E1",)), Event(("E1",)))))
-    Seq(parts=(Event(types=('E1',), variable='E1'), Event(types=('E1',), variable='E1_2')))
+    >>> name_events(Seq((EventPattern(("E1",)), EventPattern(("E1",)))))
+    Seq(parts=(EventPattern(types=('E1',), variable='E1'), EventPattern(types=('E1',), variable='E1_2')))
     """
     taken = {node.variable for node in walk(pattern) if isinstance(node, EventPattern) and node.variable}
 

@@ -130,7 +130,7 @@ def check_orders(pattern: PatternTree) -> int:
 def lay_out(pattern: PatternTree) -> Layout:
     """Lay out a named pattern.
 
-    >>> lay_out(Seq((Event(("A",), "a"), Event(("B",), "b")))).moves[0]
+    >>> lay_out(Seq((EventPattern(("A",), "a"), EventPattern(("B",), "b")))).moves[0]
     (Move(marks=(), target=1),)
     """
     check_orders(pattern)

@@ -29,7 +29,7 @@ class DrawnVariable:
 def variables(pattern: PatternTree) -> tuple[DrawnVariable, ...]:
     """All variables of a pattern whose events all have one.
 
-    >>> a, b = variables(Seq((Repeat(Event(("A",), "a"), 1, None), Event(("B",), "b"))))
+    >>> a, b = variables(Seq((Repeat(EventPattern(("A",), "a"), 1, None), EventPattern(("B",), "b"))))
     >>> a.indexed, b.before
     (True, frozenset({'a'}))
     """
