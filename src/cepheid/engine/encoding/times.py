@@ -16,8 +16,8 @@ from cepheid.pattern.expressions.durations import ARROW_UNITS
 from cepheid.pattern.expressions.types import Kind, plain
 from cepheid.values.rows import starts_late
 
-MANY = 100_000
-"""Times from which on a compiled loop is worth loading the compiler's library."""
+MANY = 500_000
+"""Times from which on a compiled loop is worth its library, which takes 40 ms to compile where no cache has it."""
 _EPOCH = date(1970, 1, 1).toordinal()
 
 

@@ -21,12 +21,15 @@ from cepheid.engine.encoding.few_events import FEW, Events, FewEvents, as_table,
 from cepheid.engine.encoding.partitions import PartitionIndex
 from cepheid.engine.encoding.reordered import Reordered
 from cepheid.engine.encoding.tied_in_partitions import arrange_in_partitions
-from cepheid.engine.encoding.times import MANY, is_ascending, ticks
+from cepheid.engine.encoding.times import is_ascending, ticks
 from cepheid.engine.stream.parts import PartSource, Sink
 from cepheid.engine.stream.rows import FAN, SEGMENT, Arrival, RowsInMemory, arrival_of, is_crowded
 from cepheid.kernel.compile import has_compiler
 from cepheid.pattern.binding.schema import Schema
 from cepheid.values.keys import sort_key
+
+MANY = 100_000
+"""Tied events from which on it pays to order only those of one partition, and the matches when they are read."""
 
 Timed = tuple[Events, np.ndarray]
 """Some events and their times in ticks."""
