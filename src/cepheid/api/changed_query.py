@@ -43,7 +43,7 @@ def lasting_query(query: Query) -> Query:
 
 
 def _quietly(query: Query, program: Program, **options: object) -> Query:
-    """Without warnings: what there is to tell was told of the queries as they were written."""
+    """Compile without warnings: those of the queries as they were written were shown before."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CepheidWarning)
         return query.alike(program, **options)

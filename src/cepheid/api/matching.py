@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How matches are found: the engine and the plan, the maximum number of matches, who is told of the progress."""
+    """How to match: engine, plan, the maximum number of matches, and where progress is reported."""
 
     engine: str
     choice: PlanSpec

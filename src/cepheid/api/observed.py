@@ -93,7 +93,10 @@ def _types(claims: Claims, column: pa.ChunkedArray) -> frozenset[str]:
 
 
 def tiny_gap(claims: Claims, schema: Schema, times: np.ndarray) -> int | None:
-    """The smallest distance of two times, if a duration is tiny against it. A few times tell most often that not."""
+    """Return the smallest distance of two times, if a duration is tiny against it.
+
+    A few times are looked at first: mostly they show that it is not, and not all times have to be sorted.
+    """
     shortest = claims.shortest(schema)
     if shortest is None:
         return None

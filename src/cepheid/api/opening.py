@@ -52,7 +52,10 @@ def open_change_session(
     sequence: str | None,
     trace: int | None,
 ) -> ChangeSession:
-    """A session that gives changes, of a query that goes over no gap in `sequence` itself."""
+    """Open a session that emits changes.
+
+    With `sequence` the query must have been compiled with it (`Query.sequenced`), so that no match spans a gap.
+    """
     session = open_ahead(
         query,
         engine,

@@ -359,7 +359,7 @@ class Queries:
         lives: Lifetimes | None = None,
         watermark: int | None = None,
     ) -> ManyStream:
-        """What runs rules in a session; None: those of a state that will be taken up."""
+        """Return what runs the rules of a session. None: the rules come with a state that is restored next."""
         known, made = self._prepared, None
         fits = known is not None and known.rules is rules and known.schema.equals(schema.arrow)
         if known is not None and fits and watermark is None and (lives is None or lives.whole):

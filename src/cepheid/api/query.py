@@ -368,7 +368,7 @@ class Query:
         sequence: str | None = None,
         trace: int | None = None,
     ) -> ChangeSession:
-        """Like `session`, of a query that goes over no gap in `sequence` itself."""
+        """Open a session of changes, as `session` does; this query was compiled with `sequence` (`sequenced`)."""
         return open_change_session(self, engine, plan, lateness, late, speculate, op=op, sequence=sequence, trace=trace)
 
     def restore(self, blob: bytes, *, engine: str = "auto", plan: str = "auto", trace: int | None = None) -> Session:

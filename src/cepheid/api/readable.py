@@ -71,7 +71,7 @@ def is_checked(arrow: pa.DataType) -> bool:
 
 @contextmanager
 def naming(column: str) -> Iterator[None]:
-    """Whatever is wrong with a column is told with its name."""
+    """Add the name of the column to an error that is raised inside."""
     try:
         yield
     except UNREADABLE as error:

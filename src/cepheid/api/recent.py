@@ -28,7 +28,7 @@ class Recent:
         self._count = 0
 
     def see(self, events: Events, signs: np.ndarray | None = None) -> None:
-        """Keep some rows, and let go of what is too much. signs: 1 inserts, -1 retracts; None: all insert."""
+        """Keep some rows, and drop the oldest where there are too many. signs: 1 inserts, -1 retracts; None: all 1."""
         table = as_table(events)
         more = table.num_rows - self.most
         if more > 0:  # a copy: a slice would hold all of a large batch

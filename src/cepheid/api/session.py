@@ -100,7 +100,7 @@ class Session(Changing):
         return self.engine.late_events
 
     def trace(self, limit: int | None = 10_000) -> Trace:
-        """What the runs of the query do on the last events, as `q.trace(events)` tells it.
+        """What the runs of the query do on the last events, as `q.trace(events)` returns it.
 
         The session must keep them: `q.session(trace=n)` keeps the last n that were pushed and not late. They are gone
         over as if the stream had begun with the first of them and ended with the last: a run that began before is not

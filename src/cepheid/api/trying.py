@@ -91,6 +91,6 @@ def counter(query: Query, table: pa.Table, columns: QueryColumns, check: Check) 
 
 
 def match_while(query: Query, table: pa.Table, check: Callable[[Progress], None], plan: str = "auto") -> Matches:
-    """The matches. check: is told how far it is, and raises to stop."""
+    """Match while a check allows it. check: called with the progress; what it raises ends the run."""
     matches: Matches = query.match(table, plan=plan, progress=check)
     return matches

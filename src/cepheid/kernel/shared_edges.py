@@ -139,7 +139,7 @@ def pass_marked(
     tables: RuleTables,
     state: SharedRuns,
 ) -> Int64:
-    """Likewise, of the edges that a word says, counted from its first one; there are so many."""
+    """Note those edges of a word that an event passes: bit k is the edge `base + k`, and `count` bits are set."""
     if done + count > state.cells[ACTION_ROOM]:
         return NOBODY
     state.cells[CANDIDATES] += count

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ArcWatcher:
-    """Is told what the runs of an automaton of the user's own do; this one does nothing with it."""
+    """Called by the runs of a user's automaton at each step; this one ignores the calls, and traces override them."""
 
     def tried(self, run: OwnAutomatonRun | None, arc: BoundArc, bindings: Bindings, events: Sequence[Event]) -> None:
         """An arc is tried on some events, none if it takes none. run: None if the arc takes no event."""

@@ -59,7 +59,7 @@ def looks_like_path(text: str) -> bool:
 def read_bytes(
     data: bytes, form: Format | None, name: str, type_column: str | None, report: OnShare = nobody
 ) -> pa.Table:
-    """The events of what was read. form: None if the bytes must tell. name: for errors."""
+    """Parse the bytes of a file. form: its format; None: recognize it by the bytes. name: what errors call the file."""
     if not data.strip():
         remedy = "pass a file that has at least the column names: a CSV header, or Parquet without rows"
         raise InputError("CEP407", f"{name} is empty", remedy)

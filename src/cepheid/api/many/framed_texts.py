@@ -67,7 +67,7 @@ def rules_of_frame(
 def check_texts(
     template: Template, rules: Rules, options: SharedOptions, problems: Problems, schema: Schema | None = None
 ) -> None:
-    """What is wrong with texts, whatever the events are, or on events of a schema: each is told by its own error."""
+    """What is wrong with texts, whatever the events are, or on events of a schema: one error for each text."""
     checked = _Checked(template, rules, options, schema)
     errors: dict[int, CepheidError] = {}
     for places, known in checked.wrong():
