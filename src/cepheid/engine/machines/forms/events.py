@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cepheid.engine.encoding.times import ticks
+from cepheid.engine.machines.forms.collected import clear_store
 from cepheid.engine.machines.output_rules import OutputRules, oldest_start
 from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.scan import Scan, TooManyRuns
@@ -183,10 +184,7 @@ class EventForm:
     def compact(self, watermark: int) -> int | None:
         """Drop nodes that no match to come can reach."""
         self.collect()
-        self.scan.state.collect(self.scan.clock)
-        firsts = [int(part.rows.min()) for part in self._collected if len(part)]
-        oldest = self.scan.state.oldest_event()
-        first = min([*firsts, *([] if oldest is None else [oldest])], default=None)
+        first = clear_store(self.scan, self._collected)
         return self.rules.first_needed(first, self.scan.clock, self._oldest_start)
 
     def _oldest_start(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engine.encoding.arrow import from_numpy
+from cepheid.engine.machines.forms.collected import clear_store
 from cepheid.engine.machines.protocol import KeptRows, StateFacts
 from cepheid.engine.machines.scan import Scan
 from cepheid.engine.machines.written_values import read, written
@@ -143,10 +144,7 @@ class RegisterForm:
     def compact(self, watermark: int) -> int | None:
         """Drop nodes that no match to come can reach, and what can't come again."""
         self.collect()
-        self.scan.state.collect(self.scan.clock)
-        firsts = [int(part.rows.min()) for part in self._collected if len(part)]
-        oldest = self.scan.state.oldest_event()
-        first = min([*firsts, *([] if oldest is None else [oldest])], default=None)
+        first = clear_store(self.scan, self._collected)
         self._emitted = {key for key in self._emitted if first is not None and key[0] >= first}
         return first
 
